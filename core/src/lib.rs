@@ -1,6 +1,19 @@
 //! Kubernetes controllers without I/O inside.
+//!
+//! A controller as a state machine: bytes and time go in, HTTP requests come out. Nothing here opens a socket, reads a
+//! clock, draws a random number or starts a thread, and nothing needs `std`.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+#![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
 
 extern crate alloc;
+
+pub mod error;
+pub mod key;
+pub mod limits;
+pub mod object;
+pub mod request;
+pub mod resource_version;
+pub mod time;
+pub mod uid;

@@ -1,0 +1,3 @@
+//! Replays what real Kubernetes code and servers did, and compares it with what this project does.
+
+pub mod vectors;

@@ -1,0 +1,20 @@
+//! The recorded vectors, as tests.
+
+use std::path::Path;
+
+use sanskube_conformance::vectors::run_file;
+
+/// One test a file of vectors.
+macro_rules! vectors {
+    ($($directory:ident / $file:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $file() {
+                let file = format!("vectors/{}/{}.jsonl.gz", stringify!($directory), stringify!($file));
+                assert!(run_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)), "see the differences above");
+            }
+        )*
+    };
+}
+
+vectors! {}
