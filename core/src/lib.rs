@@ -12,6 +12,7 @@ extern crate alloc;
 pub mod error;
 pub mod key;
 pub mod limits;
+pub mod machine;
 pub mod object;
 pub mod request;
 pub mod resource_version;
