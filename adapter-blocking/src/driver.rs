@@ -2,12 +2,12 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use sanskube::machine::{Input, Machine, Output};
+use sanskube::machine::{Answer, Input, Machine, Output};
 use sanskube::request::{CallId, Failure};
 use sanskube::time::{Instant, Now};
 
 use crate::clock::Clock;
-use crate::transport::{Answer, Server, Transport};
+use crate::transport::{Server, Transport};
 
 /// How many pieces of answers may wait for the machine. A piece has at most 16 KiB; when the channel is full, the threads that read
 /// from sockets wait, and so does the server.

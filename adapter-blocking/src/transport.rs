@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use sanskube::machine::Input;
+use sanskube::machine::{Answer, Part};
 use sanskube::request::{Call, CallId, Failure, Head};
 use ureq::config::AutoHeaderValue;
 use ureq::http::{self, HeaderMap};
@@ -60,31 +60,6 @@ impl Server {
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
-    }
-}
-
-/// A part of an answer, on its way to the machine.
-pub(crate) struct Answer {
-    id: CallId,
-    part: Part,
-}
-
-enum Part {
-    Head(Head),
-    Body(Vec<u8>),
-    End,
-    Failed(Failure),
-}
-
-impl Answer {
-    pub(crate) fn input(&self) -> Input<'_> {
-        let call = self.id;
-        match &self.part {
-            Part::Head(head) => Input::Head { call, head: *head },
-            Part::Body(bytes) => Input::Body { call, bytes },
-            Part::End => Input::End { call },
-            Part::Failed(failure) => Input::Failed { call, failure: *failure },
-        }
     }
 }
 
@@ -153,9 +128,10 @@ impl Transport {
 
     /// Whether the machine still waits for this. Forgets the call if this is its end.
     pub(crate) fn is_awaited(&mut self, answer: &Answer) -> bool {
-        match answer.part {
-            Part::End | Part::Failed(_) => self.in_flight.remove(&answer.id).is_some(),
-            Part::Head(_) | Part::Body(_) => self.in_flight.contains_key(&answer.id),
+        if answer.is_last() {
+            self.in_flight.remove(&answer.call).is_some()
+        } else {
+            self.in_flight.contains_key(&answer.call)
         }
     }
 }
@@ -195,7 +171,7 @@ fn work(server: &Server, waiting: &Mutex<Receiver<Job>>, events: &SyncSender<Eve
 /// Makes one call and reports what comes. Returns early when nobody listens any more.
 fn exchange(server: &Server, job: Job, events: &SyncSender<Event>) {
     let id = job.call.id;
-    let report = |part| events.send(Event::Answer(Answer { id, part })).is_ok();
+    let report = |part| events.send(Event::Answer(Answer { call: id, part })).is_ok();
     let name = format!("{:?}", job.call.request);
     if let Err(error) = attempt(server, job, &report) {
         let failure = classify(&error);

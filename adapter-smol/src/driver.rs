@@ -6,11 +6,11 @@ use async_channel::{Receiver, Sender};
 use async_executor::Executor;
 use async_io::Timer;
 use futures_lite::future;
-use sanskube::machine::{Input, Machine, Output};
+use sanskube::machine::{Answer, Input, Machine, Output};
 use sanskube::time::{Instant, Now};
 
 use crate::clock::Clock;
-use crate::transport::{Answer, Server, Transport};
+use crate::transport::{Server, Transport};
 
 /// How many pieces of answers may wait for the machine. When the channel is full, the tasks that read
 /// from sockets wait, and so does the server.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_channel::Sender;
 use flate2::write::GzDecoder;
+use sanskube::machine::{Answer, Part};
 use sanskube::request::{Call, CallId, Failure, Head};
 use ureq_proto::BodyMode;
 use ureq_proto::client::{self, RecvBodyResult, RecvResponseResult, SendRequestResult, state};
@@ -13,7 +14,7 @@ use ureq_proto::http::{self, HeaderMap, Request, header};
 
 use crate::connection::Connection;
 use crate::driver::Event;
-use crate::transport::{Answer, Part, Server};
+use crate::transport::Server;
 
 /// The size of a piece of a body before a content encoding is undone, at most.
 const PIECE: usize = 16 << 10;
@@ -74,7 +75,7 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     pub(crate) async fn report(&self, part: Part) -> Result<(), Error> {
-        let answer = Answer { id: self.id, part };
+        let answer = Answer { call: self.id, part };
         self.events.send(Event::Answer(answer)).await.map_err(|_| Error::Abandoned)
     }
 }

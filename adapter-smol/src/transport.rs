@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_channel::Sender;
 use async_executor::{Executor, Task};
 use futures_rustls::rustls::ClientConfig;
-use sanskube::machine::Input;
-use sanskube::request::{Call, CallId, Failure, Head};
+use sanskube::machine::{Answer, Part};
+use sanskube::request::{Call, CallId, Failure};
 
 use crate::connection::Connection;
 use crate::driver::Event;
@@ -44,31 +44,6 @@ impl Server {
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
-    }
-}
-
-/// A part of an answer, on its way to the machine.
-pub(crate) struct Answer {
-    pub(crate) id: CallId,
-    pub(crate) part: Part,
-}
-
-pub(crate) enum Part {
-    Head(Head),
-    Body(Vec<u8>),
-    End,
-    Failed(Failure),
-}
-
-impl Answer {
-    pub(crate) fn input(&self) -> Input<'_> {
-        let call = self.id;
-        match &self.part {
-            Part::Head(head) => Input::Head { call, head: *head },
-            Part::Body(bytes) => Input::Body { call, bytes },
-            Part::End => Input::End { call },
-            Part::Failed(failure) => Input::Failed { call, failure: *failure },
-        }
     }
 }
 
@@ -114,10 +89,11 @@ impl Transport {
 
     /// Whether the machine still waits for this. Forgets the call if this is its end.
     pub(crate) fn is_awaited(&mut self, answer: &Answer) -> bool {
-        match answer.part {
+        if answer.is_last() {
             // The task has said its last word but may still be putting its connection back.
-            Part::End | Part::Failed(_) => self.in_flight.remove(&answer.id).map(Task::detach).is_some(),
-            Part::Head(_) | Part::Body(_) => self.in_flight.contains_key(&answer.id),
+            self.in_flight.remove(&answer.call).map(Task::detach).is_some()
+        } else {
+            self.in_flight.contains_key(&answer.call)
         }
     }
 }

@@ -14,6 +14,8 @@
 //! [`Input::Failed`]. It waits until the deadline of the last `Wait`, or until something comes in, whichever is first. Calling early,
 //! or with [`Input::Timeout`] before anything is due, is harmless.
 
+use alloc::vec::Vec;
+
 use crate::error::Misuse;
 use crate::request::{Call, CallId, Failure, Head};
 use crate::time::{Instant, Now};
@@ -64,6 +66,46 @@ pub enum Input<'a> {
     Stop,
     /// Time has passed.
     Timeout,
+}
+
+/// A part of an answer that owns its bytes, for adapters that pass it from where they read to where they drive the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The call it answers.
+    pub call: CallId,
+    /// The part.
+    pub part: Part,
+}
+
+/// What part of an answer it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// As [`Input::Body`].
+    Body(Vec<u8>),
+    /// As [`Input::End`].
+    End,
+    /// As [`Input::Failed`].
+    Failed(Failure),
+    /// As [`Input::Head`].
+    Head(Head),
+}
+
+impl Answer {
+    /// The input that the machine is to be given.
+    pub fn input(&self) -> Input<'_> {
+        let call = self.call;
+        match &self.part {
+            Part::Body(bytes) => Input::Body { call, bytes },
+            Part::End => Input::End { call },
+            Part::Failed(failure) => Input::Failed { call, failure: *failure },
+            Part::Head(head) => Input::Head { call, head: *head },
+        }
+    }
+
+    /// Whether nothing more comes for the call.
+    pub fn is_last(&self) -> bool {
+        matches!(self.part, Part::End | Part::Failed(_))
+    }
 }
 
 /// What is to be done.
