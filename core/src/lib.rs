@@ -15,5 +15,7 @@ pub mod limits;
 pub mod object;
 pub mod request;
 pub mod resource_version;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod uid;
