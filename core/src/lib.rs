@@ -18,5 +18,6 @@ pub mod request;
 pub mod resource_version;
 #[cfg(test)]
 mod testing;
+pub mod store;
 pub mod time;
 pub mod uid;
