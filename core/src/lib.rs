@@ -16,8 +16,8 @@ pub mod machine;
 pub mod object;
 pub mod request;
 pub mod resource_version;
+pub mod store;
 #[cfg(test)]
 mod testing;
-pub mod store;
 pub mod time;
 pub mod uid;
