@@ -1,6 +1,6 @@
 //! Pods as a busy cluster has them, any number, always the same.
 //!
-//! A pod has two containers and a sidecar with environment, probes, mounts and resources, the annotations and managed fields that
+//! A pod has two containers with environment, probes, mounts and resources, the annotations and managed fields that
 //! kubectl, the controllers and the kubelet leave behind, and a full status: some 9 KB of JSON. Twenty pods share a ReplicaSet
 //! and its labels, ten sets a namespace, some hundred pods a node.
 
@@ -99,7 +99,7 @@ impl Names {
             r#""spec":{{"volumes":[{{"name":"config","configMap":{{"name":"{}-config","defaultMode":420}}}},{{"name":"{volume}","projected":{{"sources":[{{"serviceAccountToken":{{"expirationSeconds":3607,"path":"token"}}}},{{"configMap":{{"name":"kube-root-ca.crt","items":[{{"key":"ca.crt","path":"ca.crt"}}]}}}},{{"downwardAPI":{{"items":[{{"path":"namespace","fieldRef":{{"apiVersion":"v1","fieldPath":"metadata.namespace"}}}}]}}}}],"defaultMode":420}}}}],"containers":["#,
             self.app
         );
-        for (i, container) in ["app", "metrics", "proxy"].iter().enumerate() {
+        for (i, container) in ["app", "proxy"].iter().enumerate() {
             let comma = if i == 0 { "" } else { "," };
             let _ = write!(
                 json,
@@ -135,7 +135,7 @@ impl Names {
             r#"],"hostIP":"10.0.{b}.{c}","hostIPs":[{{"ip":"10.0.{b}.{c}"}}],"podIP":"10.{a}.{b}.{c}","podIPs":[{{"ip":"10.{a}.{b}.{c}"}}],"startTime":"{}","containerStatuses":["#,
             time(self.n)
         );
-        for (i, container) in ["app", "metrics", "proxy"].iter().enumerate() {
+        for (i, container) in ["app", "proxy"].iter().enumerate() {
             let comma = if i == 0 { "" } else { "," };
             let _ = write!(
                 json,
@@ -144,7 +144,7 @@ impl Names {
                 app = self.app,
                 set = self.set,
                 digest = suffix(self.set as u64, 64),
-                id = suffix((self.n * 3 + i) as u64, 64),
+                id = suffix((self.n * 2 + i) as u64, 64),
             );
         }
         json.push_str(r#"],"qosClass":"Burstable","observedGeneration":1}"#);
