@@ -4,6 +4,8 @@
 //! against the public API of the core.
 
 mod check;
+mod indexer;
+mod recorded;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -21,6 +23,7 @@ type Replay = fn(&Value, &mut Check);
 /// Which replay a file wants, by its name without extensions.
 fn replay(name: &str) -> Option<Replay> {
     match name {
+        "indexer" => Some(indexer::replay),
         _ => None,
     }
 }
