@@ -9,12 +9,15 @@
 
 extern crate alloc;
 
+pub mod delta;
 pub mod error;
+pub mod informer;
 pub mod key;
 pub mod limits;
 pub mod object;
 pub mod request;
 pub mod resource_version;
+mod shrink;
 pub mod store;
 pub mod time;
 pub mod uid;

@@ -7,8 +7,8 @@ use core::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::shrink;
 use crate::error::Refused;
+use crate::shrink;
 
 /// Tells the values that an object is found by in an index: any number of them, also none, also the empty text. A value
 /// told twice counts once. The same object must always give the same values.

@@ -18,5 +18,7 @@ macro_rules! vectors {
 }
 
 vectors! {
+    clientgo / delta_fifo,
     clientgo / indexer,
+    clientgo / real_fifo,
 }

@@ -4,6 +4,7 @@
 //! against the public API of the core.
 
 mod check;
+mod fifo;
 mod indexer;
 mod recorded;
 
@@ -23,7 +24,9 @@ type Replay = fn(&Value, &mut Check);
 /// Which replay a file wants, by its name without extensions.
 fn replay(name: &str) -> Option<Replay> {
     match name {
+        "delta_fifo" => Some(fifo::replay_classic),
         "indexer" => Some(indexer::replay),
+        "real_fifo" => Some(fifo::replay_in_order),
         _ => None,
     }
 }
