@@ -19,5 +19,7 @@ pub mod request;
 pub mod resource_version;
 mod shrink;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod uid;

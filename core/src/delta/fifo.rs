@@ -201,6 +201,13 @@ impl<T> DeltaFifo<T> {
     }
 }
 
+#[cfg(test)]
+impl<T> DeltaFifo<T> {
+    pub(super) fn capacity(&self) -> usize {
+        self.order.capacity() + self.items.capacity()
+    }
+}
+
 /// The last state of a key that its changes tell.
 fn newest<T>(deltas: &[Delta<T>]) -> Option<&Arc<T>> {
     deltas.last().and_then(Delta::object)

@@ -241,6 +241,13 @@ impl<T> InOrderFifo<T> {
     }
 }
 
+#[cfg(test)]
+impl<T> InOrderFifo<T> {
+    pub(super) fn capacity(&self) -> usize {
+        self.items.capacity()
+    }
+}
+
 impl<T> fmt::Debug for InOrderFifo<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InOrderFifo")

@@ -171,7 +171,7 @@ impl Player {
 
     fn process(&mut self, popped: Popped<Recorded>) -> (Vec<Change<Recorded>>, Result<(), Refused>) {
         let mut changes = Vec::new();
-        let result = process_deltas(&mut self.store, popped, Recreated::Update, |_, change| changes.push(change));
+        let result = process_deltas(&mut self.store, popped, Recreated::Update, |told| changes.push(told.change));
         (changes, result)
     }
 
