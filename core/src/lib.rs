@@ -14,6 +14,7 @@ pub mod error;
 pub mod informer;
 pub mod key;
 pub mod limits;
+pub mod machine;
 pub mod object;
 pub mod request;
 pub mod resource_version;

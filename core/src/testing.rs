@@ -1,4 +1,4 @@
-//! What the tests of several stages share: an object, and numbers that only look random.
+//! What the tests of several stages share: random input (the same seed, the same input), and an object.
 
 use alloc::format;
 use alloc::string::String;
@@ -7,6 +7,50 @@ use alloc::vec::Vec;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
+
+/// A small generator (SplitMix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`, which is not zero.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// One of the things.
+    pub(crate) fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
+        &things[self.below(things.len() as u64) as usize]
+    }
+
+    /// Up to `most` of the pieces, joined.
+    pub(crate) fn text(&mut self, pieces: &[&str], most: u64) -> String {
+        (0..self.below(most + 1)).map(|_| *self.pick(pieces)).collect()
+    }
+
+    /// A key out of twelve.
+    pub(crate) fn key(&mut self) -> String {
+        format!("n{}/{}", self.below(3), self.pick(&["a", "b", "c", "d"]))
+    }
+
+    /// A thing of a random key with up to three tags of five, repeats among them.
+    pub(crate) fn thing(&mut self, version: u64) -> Thing {
+        let key = self.key();
+        let tags: Vec<&str> = (0..self.below(4)).map(|_| *self.pick(&["a", "b", "c", "", "bad"])).collect();
+        thing(&key, version, &tags)
+    }
+}
 
 /// A small object with a list of tags.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,34 +89,5 @@ impl Object for Thing {
 
     fn resource_version(&self) -> ResourceVersion {
         ResourceVersion::new(&format!("{}", self.version))
-    }
-}
-
-/// Numbers that follow from a seed (xorshift64*).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// A number below `bound`.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
-    }
-
-    /// A key out of twelve.
-    pub(crate) fn key(&mut self) -> String {
-        format!("n{}/{}", self.below(3), ["a", "b", "c", "d"][self.below(4) as usize])
-    }
-
-    /// A thing of a random key with up to three tags of five, repeats among them.
-    pub(crate) fn thing(&mut self, version: u64) -> Thing {
-        let key = self.key();
-        let tags: Vec<&str> = (0..self.below(4)).map(|_| ["a", "b", "c", "", "bad"][self.below(5) as usize]).collect();
-        thing(&key, version, &tags)
     }
 }

@@ -20,5 +20,7 @@ macro_rules! vectors {
 vectors! {
     clientgo / delta_fifo,
     clientgo / indexer,
+    clientgo / keys,
+    clientgo / label_selector,
     clientgo / real_fifo,
 }

@@ -6,6 +6,8 @@
 mod check;
 mod fifo;
 mod indexer;
+mod keys;
+mod label_selector;
 mod recorded;
 
 use std::fs::File;
@@ -26,6 +28,8 @@ fn replay(name: &str) -> Option<Replay> {
     match name {
         "delta_fifo" => Some(fifo::replay_classic),
         "indexer" => Some(indexer::replay),
+        "keys" => Some(keys::replay),
+        "label_selector" => Some(label_selector::replay),
         "real_fifo" => Some(fifo::replay_in_order),
         _ => None,
     }
@@ -72,7 +76,8 @@ pub fn run_file(path: &Path) -> bool {
         let id = case["id"].as_str().unwrap_or("(no id)").to_owned();
         let mut check = Check::default();
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| replay(&case, &mut check))) {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let text =
+                panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
             check.fail(format!("panicked: {}", text.unwrap_or("?")));
         }
         if check.failures.is_empty() {
