@@ -1,7 +1,7 @@
 //! Objects of the API: what every stage may ask of one, and the small views that the built-in controllers cache.
 
 mod labels;
-mod lenient;
+pub(crate) mod lenient;
 mod meta;
 mod owner;
 mod resource;
