@@ -17,4 +17,6 @@ macro_rules! vectors {
     };
 }
 
-vectors! {}
+vectors! {
+    clientgo / backoff,
+}
