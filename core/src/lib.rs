@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod backoff;
 pub mod delta;
 pub mod error;
 pub mod informer;
@@ -16,6 +17,8 @@ pub mod key;
 pub mod limits;
 pub mod machine;
 pub mod object;
+pub mod rand;
+pub mod reflector;
 pub mod request;
 pub mod resource_version;
 mod shrink;
@@ -24,3 +27,4 @@ pub mod store;
 mod testing;
 pub mod time;
 pub mod uid;
+pub mod wire;

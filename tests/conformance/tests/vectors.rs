@@ -18,6 +18,7 @@ macro_rules! vectors {
 }
 
 vectors! {
+    clientgo / backoff,
     clientgo / delta_fifo,
     clientgo / indexer,
     clientgo / keys,

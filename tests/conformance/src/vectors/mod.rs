@@ -3,6 +3,7 @@
 //! A file holds one case a line; its name says which part of the core it is about. Each submodule replays one such file
 //! against the public API of the core.
 
+mod backoff;
 mod check;
 mod fifo;
 mod indexer;
@@ -26,6 +27,7 @@ type Replay = fn(&Value, &mut Check);
 /// Which replay a file wants, by its name without extensions.
 fn replay(name: &str) -> Option<Replay> {
     match name {
+        "backoff" => Some(backoff::replay),
         "delta_fifo" => Some(fifo::replay_classic),
         "indexer" => Some(indexer::replay),
         "keys" => Some(keys::replay),
