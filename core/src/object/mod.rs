@@ -46,7 +46,8 @@ pub trait Object {
     }
 }
 
-/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay.
+/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay, and
+/// doing it twice must be as doing it once: the objects of a streaming list pass it before they are held and again with the whole list.
 ///
 /// Mirrors client-go `tools/cache/delta_fifo.go`, `TransformFunc`.
 pub type Transform<T> = Box<dyn Fn(T) -> Result<T, Refused> + Send + Sync>;
