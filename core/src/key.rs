@@ -5,7 +5,12 @@ use alloc::sync::Arc;
 use core::borrow::Borrow;
 use core::fmt;
 
-use crate::error::Malformed;
+use crate::error::{Malformed, Refused};
+
+/// Tells the key of an object, or refuses it; shared, since a queue and the store behind it must agree. The same object must always give the same key.
+///
+/// Mirrors client-go `tools/cache/store.go`, `KeyFunc`.
+pub type KeyFunction<T> = Arc<dyn Fn(&T) -> Result<Key, Refused> + Send + Sync>;
 
 /// The key of an object in a store and in a work queue: `namespace/name`, or `name` where there is no namespace.
 ///

@@ -10,7 +10,9 @@
 extern crate alloc;
 
 pub mod backoff;
+pub mod delta;
 pub mod error;
+pub mod informer;
 pub mod key;
 pub mod limits;
 pub mod object;
@@ -18,6 +20,8 @@ pub mod rand;
 pub mod reflector;
 pub mod request;
 pub mod resource_version;
+mod shrink;
+pub mod store;
 pub mod time;
 pub mod uid;
 pub mod wire;

@@ -19,4 +19,8 @@ macro_rules! vectors {
 
 vectors! {
     clientgo / backoff,
+    clientgo / delta_fifo,
+    clientgo / indexer,
+    clientgo / real_fifo,
+    clientgo / reflector,
 }

@@ -5,6 +5,11 @@
 
 mod backoff;
 mod check;
+mod fifo;
+mod indexer;
+mod recorded;
+mod reflector;
+mod script;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -23,6 +28,10 @@ type Replay = fn(&Value, &mut Check);
 fn replay(name: &str) -> Option<Replay> {
     match name {
         "backoff" => Some(backoff::replay),
+        "delta_fifo" => Some(fifo::replay_classic),
+        "indexer" => Some(indexer::replay),
+        "reflector" => Some(reflector::replay),
+        "real_fifo" => Some(fifo::replay_in_order),
         _ => None,
     }
 }
