@@ -96,7 +96,7 @@ pub(super) fn request(call: &Call, now: Instant) -> Value {
     let mut request = json!({
         "verb": if call.watch { "watch" } else { "list" },
         "at_ms": now.as_nanos() / 1_000_000,
-        "resource_version": query.get("resourceVersion").unwrap_or(&json!("")),
+        "resource_version": query.get("resourceVersion").map_or("", |version| version.as_str().unwrap_or_default()),
         "resource_version_match": query.get("resourceVersionMatch"),
         "limit": number("limit"),
         "continue": query.get("continue"),

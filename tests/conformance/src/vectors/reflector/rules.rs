@@ -84,13 +84,13 @@ impl Rules {
                 }
                 applied.names.push(EXPIRED);
             }
-            (Doing::Watching, Cause::Status(_) | Cause::UnknownError) if error.step == Some(Step::Resume) => {
-                if wanted_is_not_a_watch(&applied.want) {
-                    applied.want["requests"][0] = json!({
-                        "verb": "watch", "at_ms": wanted_at, "resource_version": version, "allow_watch_bookmarks": true
-                    });
-                    applied.names.push(REPORTED);
-                }
+            (Doing::Watching, Cause::Status(_) | Cause::UnknownError)
+                if error.step == Some(Step::Resume) && wanted_is_not_a_watch(&applied.want) =>
+            {
+                applied.want["requests"][0] = json!({
+                    "verb": "watch", "at_ms": wanted_at, "resource_version": version, "allow_watch_bookmarks": true
+                });
+                applied.names.push(REPORTED);
             }
             _ => {}
         }
