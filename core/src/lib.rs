@@ -15,6 +15,7 @@ pub mod error;
 pub mod informer;
 pub mod key;
 pub mod limits;
+pub mod machine;
 pub mod object;
 pub mod rand;
 pub mod reflector;
@@ -22,6 +23,8 @@ pub mod request;
 pub mod resource_version;
 mod shrink;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod uid;
 pub mod wire;

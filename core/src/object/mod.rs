@@ -1,10 +1,13 @@
 //! Objects of the API: what every stage may ask of one, and the small views that the built-in controllers cache.
 
+pub mod field_selector;
 mod labels;
 pub(crate) mod lenient;
 mod meta;
 mod owner;
 mod resource;
+pub mod selector;
+pub mod validation;
 
 use alloc::boxed::Box;
 

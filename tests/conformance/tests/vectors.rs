@@ -21,6 +21,8 @@ vectors! {
     clientgo / backoff,
     clientgo / delta_fifo,
     clientgo / indexer,
+    clientgo / keys,
+    clientgo / label_selector,
     clientgo / real_fifo,
     clientgo / reflector,
 }

@@ -7,6 +7,8 @@ mod backoff;
 mod check;
 mod fifo;
 mod indexer;
+mod keys;
+mod label_selector;
 mod recorded;
 mod reflector;
 mod script;
@@ -30,8 +32,10 @@ fn replay(name: &str) -> Option<Replay> {
         "backoff" => Some(backoff::replay),
         "delta_fifo" => Some(fifo::replay_classic),
         "indexer" => Some(indexer::replay),
-        "reflector" => Some(reflector::replay),
+        "keys" => Some(keys::replay),
+        "label_selector" => Some(label_selector::replay),
         "real_fifo" => Some(fifo::replay_in_order),
+        "reflector" => Some(reflector::replay),
         _ => None,
     }
 }
@@ -77,7 +81,8 @@ pub fn run_file(path: &Path) -> bool {
         let id = case["id"].as_str().unwrap_or("(no id)").to_owned();
         let mut check = Check::default();
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| replay(&case, &mut check))) {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let text =
+                panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
             check.fail(format!("panicked: {}", text.unwrap_or("?")));
         }
         if check.failures.is_empty() {
