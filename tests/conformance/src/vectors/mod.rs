@@ -7,9 +7,12 @@ mod backoff;
 mod check;
 mod fifo;
 mod indexer;
+mod informer;
 mod keys;
 mod label_selector;
 mod recorded;
+mod reflector;
+mod script;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -30,9 +33,11 @@ fn replay(name: &str) -> Option<Replay> {
         "backoff" => Some(backoff::replay),
         "delta_fifo" => Some(fifo::replay_classic),
         "indexer" => Some(indexer::replay),
+        "informer" => Some(informer::replay),
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
         "real_fifo" => Some(fifo::replay_in_order),
+        "reflector" => Some(reflector::replay),
         _ => None,
     }
 }
