@@ -1,4 +1,8 @@
 //! `informer.jsonl`: the informer on a scripted server: requests out, changes out.
+//!
+//! Each case is replayed twice: with objects that were created anew as client-go tells of them, and as this project does by default.
+
+mod rules;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,17 +17,19 @@ use sanskube::time::{Instant, Now};
 use serde_json::{Map, Value, json};
 
 use super::Check;
-use super::fifo::sort;
 use super::recorded::{Objects, Recorded, ops, transform};
-use super::script::{self, ABANDONED, Answer, NO_VERSION, has_no_version, millis};
-
-/// A handler that is never resynced is not told of what has not changed; client-go tells it until the first resync round.
-const UNCHANGED: &str = "a-handler-without-resync-is-told-of-changes-alone";
-/// A handler with a filter is told of the deletion of what it knew of; in client-go the final state must pass the filter.
-const FILTERED: &str = "a-filtered-handler-is-told-of-the-end-of-what-it-knew";
+use super::script::{self, Answer, NO_VERSION, has_no_version, millis};
+use rules::Rules;
 
 pub(super) fn replay(case: &Value, check: &mut Check) {
-    let mut script = Script::new(case);
+    for recreated in [Recreated::Update, Recreated::DeleteAndAdd] {
+        replay_with(recreated, case, check);
+    }
+}
+
+fn replay_with(recreated: Recreated, case: &Value, check: &mut Check) {
+    let mut script = Script::new(case, recreated);
+    let mut rules = Rules::default();
     for (place, name, op, want) in ops(case) {
         if !script.apply(name, op) {
             return check.fail(format!("{place}: nothing here does that"));
@@ -33,22 +39,16 @@ pub(super) fn replay(case: &Value, check: &mut Check) {
             return check.apply_rule(NO_VERSION);
         }
         let (mut want, mut got) = (want.clone(), script.take(name == "stop"));
-        for rule in script.apply_rules(&mut want, &got) {
+        for rule in rules.apply(&mut script, &mut want, &mut got) {
             check.apply_rule(rule);
         }
-        if want["unordered"] == true {
-            for side in [&mut want, &mut got] {
-                side["callbacks"].as_object_mut().into_iter().flatten().for_each(|(_, told)| sort(told));
-            }
+        let fields = want.as_object_mut().expect("a map");
+        fields.remove("unordered");
+        // Told for one kind of queue alone.
+        if !fields.contains_key("store_rv") {
+            got["store_rv"] = Value::Null;
         }
-        for ignored in ["unordered", "store_rv"] {
-            let fields = want.as_object_mut().expect("a map");
-            if ignored == "unordered" || !fields.contains_key(ignored) {
-                fields.remove(ignored);
-                got.as_object_mut().expect("a map").remove(ignored);
-            }
-        }
-        check.same(&place, &want, &got);
+        check.same(&format!("{place}, with {recreated:?}"), &want, &got);
     }
 }
 
@@ -62,6 +62,7 @@ struct Handler {
 
 /// An informer and its scripted server.
 struct Script {
+    recreated: Recreated,
     objects: Objects,
     informer: Option<Informer<Recorded>>,
     handlers: BTreeMap<String, Handler>,
@@ -79,7 +80,7 @@ struct Script {
 }
 
 impl Script {
-    fn new(case: &Value) -> Self {
+    fn new(case: &Value, recreated: Recreated) -> Self {
         let given = &case["config"];
         let mut config = Config::new(script::CONFIG_MAPS);
         config.watch_list = given["watch_list"] == true;
@@ -99,8 +100,9 @@ impl Script {
             }
             other => panic!("unknown queue {other:?}"),
         };
-        let informer = Informer::with_queue(config, queue, Store::new()).with_recreated(Recreated::Update);
+        let informer = Informer::with_queue(config, queue, Store::new()).with_recreated(recreated);
         let mut script = Self {
+            recreated,
             objects: Objects::of(case),
             informer: Some(informer),
             handlers: BTreeMap::new(),
@@ -243,44 +245,6 @@ impl Script {
         }
     }
 
-    /// Changes what is wanted to what this project wants, and tells the names of the rules that did.
-    fn apply_rules(&mut self, want: &mut Value, got: &Value) -> Vec<&'static str> {
-        let mut applied = Vec::new();
-        if want["stream_abandoned"] == true {
-            want["stream_abandoned"] = Value::Null;
-            want["stream_stopped"] = json!(true);
-            applied.push(ABANDONED);
-        }
-        for (name, handler) in &self.handlers {
-            let Some(informer) = &self.informer else { break };
-            let Some(told) = want["callbacks"][name].as_array_mut() else { continue };
-            if informer.resync_period(handler.id).is_zero() {
-                let before = told.len();
-                told.retain(|change| {
-                    change["on"] != "update" || !self.objects.same_version(&change["old"], &change["new"])
-                });
-                if told.len() < before {
-                    applied.push(UNCHANGED);
-                }
-            }
-        }
-        for (name, end) in core::mem::take(&mut self.ends) {
-            let wanted = want["callbacks"][&name].as_array().is_some_and(|told| told.contains(&end));
-            let at = got["callbacks"][&name].as_array().and_then(|told| told.iter().position(|told| *told == end));
-            let (false, Some(at)) = (wanted, at) else { continue };
-            let label = self.handlers[&name].filter.as_deref().unwrap_or_default();
-            let passes = end["obj"].is_string() && self.objects.object(&end["obj"]).label(label).is_some();
-            if !passes {
-                if !want["callbacks"][&name].is_array() {
-                    want["callbacks"][&name] = json!([]);
-                }
-                want["callbacks"][&name].as_array_mut().expect("a list").insert(at, end);
-                applied.push(FILTERED);
-            }
-        }
-        applied
-    }
-
     /// What came of the operation.
     fn take(&mut self, stopped: bool) -> Value {
         let stream_stopped = core::mem::take(&mut self.stream_stopped).then_some(true);
@@ -301,13 +265,5 @@ impl Script {
             "synced": informer.has_synced(),
             "handlers_synced": handlers,
         })
-    }
-}
-
-impl Objects {
-    /// Whether two objects have one resource version.
-    fn same_version(&self, a: &Value, b: &Value) -> bool {
-        let version = |name: &Value| self.object(name).0["metadata"]["resourceVersion"].clone();
-        version(a) == version(b)
     }
 }

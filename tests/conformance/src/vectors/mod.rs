@@ -11,6 +11,7 @@ mod informer;
 mod keys;
 mod label_selector;
 mod recorded;
+mod recreated;
 mod reflector;
 mod script;
 
