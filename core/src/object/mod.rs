@@ -4,6 +4,8 @@ mod labels;
 mod lenient;
 mod meta;
 mod owner;
+mod pod;
+mod replica_set;
 mod resource;
 
 use serde::de::DeserializeOwned;
@@ -11,6 +13,8 @@ use serde::de::DeserializeOwned;
 pub use labels::Labels;
 pub use meta::Meta;
 pub use owner::OwnerReference;
+pub use pod::{Phase, Pod, Restarts};
+pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
 
