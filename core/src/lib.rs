@@ -15,5 +15,6 @@ pub mod limits;
 pub mod object;
 pub mod request;
 pub mod resource_version;
+pub mod store;
 pub mod time;
 pub mod uid;

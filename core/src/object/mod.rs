@@ -8,6 +8,8 @@ mod pod;
 mod replica_set;
 mod resource;
 
+use alloc::boxed::Box;
+
 use serde::de::DeserializeOwned;
 
 pub use labels::Labels;
@@ -18,7 +20,7 @@ pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
 
-use crate::error::Malformed;
+use crate::error::{Malformed, Refused};
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
@@ -44,6 +46,11 @@ pub trait Object {
         Key::new(self.namespace(), self.name())
     }
 }
+
+/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay.
+///
+/// Mirrors client-go `tools/cache/delta_fifo.go`, `TransformFunc`.
+pub type Transform<T> = Box<dyn Fn(T) -> Result<T, Refused> + Send + Sync>;
 
 /// An object that can be read from the bytes an API server sends.
 ///
