@@ -90,6 +90,23 @@ impl fmt::Debug for Key {
     }
 }
 
+/// Namespace and name, printed with a slash even where there is no namespace.
+///
+/// Mirrors apimachinery `pkg/types/namespacedname.go`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamespacedName<'a> {
+    /// Namespace; empty where there is none.
+    pub namespace: &'a str,
+    /// Name.
+    pub name: &'a str,
+}
+
+impl fmt::Display for NamespacedName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +118,12 @@ mod tests {
         assert_eq!(Key::new("shop", "web").split(), Ok(("shop", "web")));
         assert_eq!(Key::explicit("node-1").split(), Ok(("", "node-1")));
         assert!(Key::explicit("a/b/c").split().is_err());
+    }
+
+    #[test]
+    fn a_namespaced_name_always_has_a_slash() {
+        use alloc::string::ToString;
+        assert_eq!(NamespacedName { namespace: "", name: "node-1" }.to_string(), "/node-1");
+        assert_eq!(NamespacedName { namespace: "shop", name: "web" }.to_string(), "shop/web");
     }
 }

@@ -16,5 +16,7 @@ pub mod object;
 pub mod request;
 pub mod resource_version;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod uid;

@@ -1,5 +1,6 @@
 //! Objects of the API: what every stage may ask of one, and the small views that the built-in controllers cache.
 
+pub mod field_selector;
 mod labels;
 mod lenient;
 mod meta;
@@ -7,6 +8,8 @@ mod owner;
 mod pod;
 mod replica_set;
 mod resource;
+pub mod selector;
+pub mod validation;
 
 use alloc::boxed::Box;
 

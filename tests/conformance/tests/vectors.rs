@@ -17,4 +17,7 @@ macro_rules! vectors {
     };
 }
 
-vectors! {}
+vectors! {
+    clientgo / keys,
+    clientgo / label_selector,
+}

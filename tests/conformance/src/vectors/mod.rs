@@ -4,6 +4,8 @@
 //! against the public API of the core.
 
 mod check;
+mod keys;
+mod label_selector;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -21,6 +23,8 @@ type Replay = fn(&Value, &mut Check);
 /// Which replay a file wants, by its name without extensions.
 fn replay(name: &str) -> Option<Replay> {
     match name {
+        "keys" => Some(keys::replay),
+        "label_selector" => Some(label_selector::replay),
         _ => None,
     }
 }
