@@ -6,11 +6,11 @@ use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use super::Object;
 use super::labels::Labels;
 use super::lenient::{Gather, Gathered, Text, nullable};
 use super::meta::{Meta, MetaWire};
 use super::owner::OwnerReference;
-use super::Object;
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 use crate::time::Timestamp;
@@ -253,7 +253,8 @@ impl<'a> Gather<ConditionWire<'a>> for FirstReady {
     fn add(&mut self, condition: ConditionWire<'a>) {
         if self.0.is_none() && *condition.kind == *"Ready" {
             // Wall times before the Unix epoch do not occur; an unreadable time is none.
-            let changed = Timestamp::parse(&condition.last_transition_time).filter(|&time| time > Timestamp::UNIX_EPOCH);
+            let changed =
+                Timestamp::parse(&condition.last_transition_time).filter(|&time| time > Timestamp::UNIX_EPOCH);
             self.0 = Some(Ready { status: *condition.status == *"True", changed });
         }
     }
