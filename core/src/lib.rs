@@ -13,6 +13,8 @@ pub mod error;
 pub mod key;
 pub mod limits;
 pub mod object;
+pub mod recorder;
+pub mod replicaset;
 pub mod request;
 pub mod resource_version;
 pub mod store;

@@ -2,7 +2,7 @@
 
 pub mod field_selector;
 mod labels;
-mod lenient;
+pub(crate) mod lenient;
 mod meta;
 mod owner;
 mod pod;

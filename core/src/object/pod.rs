@@ -252,9 +252,8 @@ struct Ready {
 impl<'a> Gather<ConditionWire<'a>> for FirstReady {
     fn add(&mut self, condition: ConditionWire<'a>) {
         if self.0.is_none() && *condition.kind == *"Ready" {
-            // Wall times before the Unix epoch do not occur; an unreadable time is none.
-            let changed =
-                Timestamp::parse(&condition.last_transition_time).filter(|&time| time > Timestamp::UNIX_EPOCH);
+            // An unreadable time is none, and so is the zero time of Go, which is out of range.
+            let changed = Timestamp::parse(&condition.last_transition_time).filter(|time| time.as_nanos() != i64::MIN);
             self.0 = Some(Ready { status: *condition.status == *"True", changed });
         }
     }

@@ -76,7 +76,7 @@ fn a_known_field_of_another_type_is_an_error() {
         r#"{"spec":5}"#,
         r#"{"spec":{"replicas":"3"}}"#,
         r#"{"spec":{"replicas":2147483648}}"#,
-        r#"{"spec":{"selector":[]}}"#,
+        r#"{"spec":{"selector":5}}"#,
         r#"{"status":{"conditions":{}}}"#,
     ] {
         assert!(ReplicaSet::decode(json.as_bytes(), &Resource::REPLICA_SETS).is_err(), "{json}");
