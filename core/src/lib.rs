@@ -9,12 +9,15 @@
 
 extern crate alloc;
 
+pub mod backoff;
 pub mod error;
 pub mod key;
 pub mod limits;
 pub mod object;
 pub mod recorder;
 pub mod replicaset;
+pub mod rand;
+pub mod reflector;
 pub mod request;
 pub mod resource_version;
 pub mod store;
@@ -22,3 +25,4 @@ pub mod store;
 mod testing;
 pub mod time;
 pub mod uid;
+pub mod wire;

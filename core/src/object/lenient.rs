@@ -16,7 +16,7 @@ where
 }
 
 /// A string, borrowed from the input where it has no escapes; `null` is the empty string.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 
 impl core::ops::Deref for Text<'_> {
@@ -24,6 +24,12 @@ impl core::ops::Deref for Text<'_> {
 
     fn deref(&self) -> &str {
         &self.0
+    }
+}
+
+impl core::borrow::Borrow<str> for Text<'_> {
+    fn borrow(&self) -> &str {
+        self
     }
 }
 
