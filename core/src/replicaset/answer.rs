@@ -58,7 +58,9 @@ impl fmt::Display for CallFailure {
             Self::Failed(failure) => failure.fmt(f),
             Self::Refused(status) if status.message.is_empty() => write!(f, "the server answered {}", status.code),
             Self::Refused(status) => f.write_str(&status.message),
-            Self::Replaced { found, wanted } => write!(f, "the object has been replaced: got uid {found}, wanted {wanted}"),
+            Self::Replaced { found, wanted } => {
+                write!(f, "the object has been replaced: got uid {found}, wanted {wanted}")
+            }
             Self::Unreadable(e) => e.fmt(f),
         }
     }

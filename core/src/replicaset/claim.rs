@@ -161,9 +161,7 @@ impl Claim {
     fn may_adopt(&self, answer: Result<Vec<u8>, CallFailure>) -> Result<(), String> {
         let key = &self.set.meta().key;
         let fresh = answer
-            .and_then(|body| {
-                ReplicaSet::decode(&body, self.set.kind().resource()).map_err(CallFailure::Unreadable)
-            })
+            .and_then(|body| ReplicaSet::decode(&body, self.set.kind().resource()).map_err(CallFailure::Unreadable))
             .map_err(|e| alloc::format!("can't recheck DeletionTimestamp: {e}"))?;
         if fresh.meta().uid != self.owner.uid {
             return Err(alloc::format!(

@@ -97,12 +97,7 @@ impl ConsistencyGuard {
     ///
     /// # Errors
     /// A cache is behind; the record stays.
-    pub fn ensure_ready(
-        &mut self,
-        owner: &Key,
-        pods: &ResourceVersion,
-        sets: &ResourceVersion,
-    ) -> Result<(), Behind> {
+    pub fn ensure_ready(&mut self, owner: &Key, pods: &ResourceVersion, sets: &ResourceVersion) -> Result<(), Behind> {
         let Some(record) = self.records.get(owner) else { return Ok(()) };
         for (cache, read, written) in [(Cache::Pods, pods, &record.pods), (Cache::Sets, sets, &record.sets)] {
             if let Some(written) = written

@@ -111,9 +111,11 @@ impl<'a> Caches<'a> {
             siblings.filter(|sibling| sibling.namespace() == set.namespace()).collect();
         log::debug!("{set:?}: related sets {siblings:?}");
         let pods = self.pods.by_index(BY_NAMESPACE, set.namespace()).into_iter().flatten();
-        pods.filter(|pod| siblings.iter().any(|set| set.selector().is_ok_and(|selector| selector.matches(pod.labels()))))
-            .cloned()
-            .collect()
+        pods.filter(|pod| {
+            siblings.iter().any(|set| set.selector().is_ok_and(|selector| selector.matches(pod.labels())))
+        })
+        .cloned()
+        .collect()
     }
 }
 

@@ -116,4 +116,6 @@ impl ReplicaSetController {
 }
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;

@@ -38,7 +38,11 @@ pub fn deletion_order<'a>(pods: impl IntoIterator<Item = (&'a Pod, usize)>, now:
     let mut pods: Vec<Standing> = pods
         .into_iter()
         .enumerate()
-        .map(|(place, (pod, rank))| Standing { place, state: State::new(pod, rank, now), detail: Detail::new(pod, now) })
+        .map(|(place, (pod, rank))| Standing {
+            place,
+            state: State::new(pod, rank, now),
+            detail: Detail::new(pod, now),
+        })
         .collect();
     pods.sort_by(|a, b| a.state.cmp(&b.state).then_with(|| a.detail.cmp(&b.detail)));
     for alike in pods.chunk_by_mut(|a, b| a.state == b.state) {

@@ -135,9 +135,8 @@ impl StatusUpdate {
         if self.in_flight {
             return None;
         }
-        let path = |subresource| {
-            self.set.kind().resource().object_path(self.set.namespace(), self.set.name(), subresource)
-        };
+        let path =
+            |subresource| self.set.kind().resource().object_path(self.set.namespace(), self.set.name(), subresource);
         let request = match self.state {
             State::Get => Request::get(path("")),
             State::FirstPut | State::SecondPut => {
