@@ -9,11 +9,16 @@
 
 extern crate alloc;
 
+pub mod backoff;
 pub mod error;
 pub mod key;
 pub mod limits;
 pub mod machine;
 pub mod object;
+pub mod rand;
+pub mod recorder;
+pub mod reflector;
+pub mod replicaset;
 pub mod request;
 pub mod resource_version;
 pub mod store;
@@ -21,3 +26,4 @@ pub mod store;
 mod testing;
 pub mod time;
 pub mod uid;
+pub mod wire;

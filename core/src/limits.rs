@@ -16,6 +16,9 @@ pub struct Limits {
     pub answer_bytes: usize,
     /// Objects asked for in one page of a list. Default 500, as client-go.
     pub list_page: u32,
+    /// Objects of one collection while it is being listed. Default 10 million. Hit: the list is given up as malformed and
+    /// tried again after a back-off.
+    pub list_objects: usize,
     /// Calls in flight at once, watches not counted. Default 64. Hit: further calls wait inside the core.
     pub calls_in_flight: usize,
     /// Keys being reconciled at once. Default 5, as kube-controller-manager's `--concurrent-replicaset-syncs`.
@@ -42,6 +45,7 @@ impl Default for Limits {
             object_bytes: 8 << 20,
             answer_bytes: 8 << 20,
             list_page: 500,
+            list_objects: 10_000_000,
             calls_in_flight: 64,
             concurrent_syncs: 5,
             burst_replicas: 500,

@@ -2,9 +2,11 @@
 
 pub mod field_selector;
 mod labels;
-mod lenient;
+pub(crate) mod lenient;
 mod meta;
 mod owner;
+mod pod;
+mod replica_set;
 mod resource;
 pub mod selector;
 pub mod validation;
@@ -16,6 +18,8 @@ use serde::de::DeserializeOwned;
 pub use labels::Labels;
 pub use meta::Meta;
 pub use owner::OwnerReference;
+pub use pod::{Phase, Pod, Restarts};
+pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
 

@@ -1,0 +1,4 @@
+//! The reflector, through its public interface.
+
+mod basics;
+mod peer;
