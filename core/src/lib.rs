@@ -10,7 +10,9 @@
 extern crate alloc;
 
 pub mod backoff;
+pub mod delta;
 pub mod error;
+pub mod informer;
 pub mod key;
 pub mod limits;
 pub mod machine;
@@ -21,6 +23,7 @@ pub mod reflector;
 pub mod replicaset;
 pub mod request;
 pub mod resource_version;
+mod shrink;
 pub mod store;
 #[cfg(test)]
 mod testing;

@@ -18,6 +18,10 @@ macro_rules! vectors {
 }
 
 vectors! {
+    clientgo / backoff,
+    clientgo / delta_fifo,
+    clientgo / indexer,
     clientgo / keys,
     clientgo / label_selector,
+    clientgo / real_fifo,
 }

@@ -3,9 +3,13 @@
 //! A file holds one case a line; its name says which part of the core it is about. Each submodule replays one such file
 //! against the public API of the core.
 
+mod backoff;
 mod check;
+mod fifo;
+mod indexer;
 mod keys;
 mod label_selector;
+mod recorded;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -23,8 +27,12 @@ type Replay = fn(&Value, &mut Check);
 /// Which replay a file wants, by its name without extensions.
 fn replay(name: &str) -> Option<Replay> {
     match name {
+        "backoff" => Some(backoff::replay),
+        "delta_fifo" => Some(fifo::replay_classic),
+        "indexer" => Some(indexer::replay),
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
+        "real_fifo" => Some(fifo::replay_in_order),
         _ => None,
     }
 }
