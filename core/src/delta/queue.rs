@@ -107,6 +107,17 @@ impl<T: Object> Queue<T> {
         }
     }
 
+    /// The object as the transformer leaves it.
+    ///
+    /// # Errors
+    /// The transformer refused it.
+    pub fn transform(&self, object: T) -> Result<T, Refused> {
+        match self {
+            Self::DeltaFifo(queue) => queue.transform(object),
+            Self::InOrder(queue) => queue.transform(object),
+        }
+    }
+
     /// Notes that whoever fills the queue has ended. Nothing is refused because of it.
     pub fn close(&mut self) {
         match self {

@@ -102,6 +102,9 @@ impl<T: Object> Cache<T> {
     }
 
     /// Tells every stored object again to the handlers found by the last [`should_resync`](Self::should_resync).
+    ///
+    /// # Errors
+    /// The key function refused an object that it took before.
     pub fn resync(&mut self) -> Result<(), Refused> {
         self.queue.resync(&self.store);
         self.process()
@@ -113,9 +116,21 @@ impl<T: Object> Cache<T> {
     }
 
     /// Learns that the collection is known up to a version.
+    ///
+    /// # Errors
+    /// None of its own; as for all that brings the store into step.
     pub fn bookmark(&mut self, resource_version: ResourceVersion) -> Result<(), Refused> {
         self.queue.bookmark(resource_version);
         self.process()
+    }
+
+    /// The object as the transformer leaves it, for a source that holds objects back before it writes them. They are transformed again when
+    /// they are written.
+    ///
+    /// # Errors
+    /// The transformer refused it.
+    pub fn transform(&self, object: T) -> Result<T, Refused> {
+        self.queue.transform(object)
     }
 
     /// The store, always in step with all that was written.

@@ -234,7 +234,7 @@ fn each_handler_is_resynced_at_its_own_pace() {
 
 #[test]
 fn a_transformer_sees_each_object_before_it_is_stored() {
-    let trim = || -> Option<crate::object::Transform<Thing>> {
+    let trim = || -> Option<Transform<Thing>> {
         Some(Box::new(|mut thing: Thing| {
             if thing.tags.iter().any(|tag| tag == "bad") {
                 return Err(Refused::new(UserFunction::Transform, "bad"));

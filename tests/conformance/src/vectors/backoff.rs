@@ -37,7 +37,11 @@ enum Subject {
     Delays(Delays),
     Manager(BackoffWithReset),
     Retry(RetryWithDeadline),
-    Items { initial: Duration, max: Duration, items: BTreeMap<String, ItemBackoff> },
+    Items {
+        initial: Duration,
+        max: Duration,
+        items: BTreeMap<String, ItemBackoff>,
+    },
     Unknown,
 }
 
