@@ -11,6 +11,8 @@ extern crate alloc;
 
 pub mod backoff;
 pub mod delta;
+#[doc = include_str!("differences.md")]
+pub mod differences {}
 pub mod error;
 pub mod informer;
 pub mod key;

@@ -8,20 +8,18 @@ use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
 
-/// A small generator (SplitMix64).
-pub(crate) struct Random(u64);
+use crate::rand::SplitMix64;
+
+/// A generator with what tests draw.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `bound`, which is not zero.

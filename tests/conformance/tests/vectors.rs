@@ -24,4 +24,5 @@ vectors! {
     clientgo / keys,
     clientgo / label_selector,
     clientgo / real_fifo,
+    clientgo / reflector,
 }

@@ -10,6 +10,8 @@ mod indexer;
 mod keys;
 mod label_selector;
 mod recorded;
+mod reflector;
+mod script;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -33,6 +35,7 @@ fn replay(name: &str) -> Option<Replay> {
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
         "real_fifo" => Some(fifo::replay_in_order),
+        "reflector" => Some(reflector::replay),
         _ => None,
     }
 }
