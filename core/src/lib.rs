@@ -18,6 +18,7 @@ pub mod informer;
 pub mod key;
 pub mod limits;
 pub mod machine;
+pub mod manager;
 pub mod object;
 pub mod rand;
 pub mod recorder;

@@ -70,8 +70,12 @@ impl<W> Calls<W> {
 
     /// Takes any call out of flight, when nobody will wait for it any more.
     pub(super) fn poll_abandoned(&mut self) -> Option<CallId> {
-        self.paused.clear();
         self.in_flight.pop_first().map(|(id, _)| id)
+    }
+
+    /// Makes no call again.
+    pub(super) fn forget_paused(&mut self) {
+        self.paused.clear();
     }
 
     /// Takes the head of an answer. `false` if the call is not one of these.
