@@ -19,3 +19,4 @@ pub mod resource_version;
 mod testing;
 pub mod time;
 pub mod uid;
+pub mod workqueue;

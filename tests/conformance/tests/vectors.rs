@@ -20,4 +20,6 @@ macro_rules! vectors {
 vectors! {
     clientgo / keys,
     clientgo / label_selector,
+    clientgo / rate_limiter,
+    clientgo / workqueue,
 }

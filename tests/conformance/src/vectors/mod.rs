@@ -6,6 +6,8 @@
 mod check;
 mod keys;
 mod label_selector;
+mod rate_limiter;
+mod workqueue;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -25,6 +27,8 @@ fn replay(name: &str) -> Option<Replay> {
     match name {
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
+        "rate_limiter" => Some(rate_limiter::replay),
+        "workqueue" => Some(workqueue::replay),
         _ => None,
     }
 }
