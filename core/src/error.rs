@@ -38,6 +38,10 @@ pub enum Misuse {
     NotDrained,
     /// An input named a call that is not in flight.
     UnknownCall,
+    /// A store has an index of that name already.
+    IndexExists,
+    /// A store has no index of that name.
+    NoSuchIndex,
 }
 
 impl fmt::Display for Misuse {
@@ -45,6 +49,8 @@ impl fmt::Display for Misuse {
         f.write_str(match self {
             Self::NotDrained => "an input was given before the outputs of the last one were drained",
             Self::UnknownCall => "the input names a call that is not in flight",
+            Self::IndexExists => "an index of that name exists",
+            Self::NoSuchIndex => "there is no index of that name",
         })
     }
 }
@@ -67,6 +73,47 @@ impl fmt::Display for Full {
 }
 
 impl core::error::Error for Full {}
+
+/// A function that the user gave refused an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Which of the user's functions.
+    pub by: UserFunction,
+    /// Why, in the function's own words.
+    pub detail: String,
+}
+
+/// The functions that a user may give and that may refuse an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UserFunction {
+    /// A [`KeyFunction`](crate::key::KeyFunction).
+    Key,
+    /// A [`Transform`](crate::object::Transform).
+    Transform,
+    /// An [`IndexFunction`](crate::store::IndexFunction).
+    Index,
+}
+
+impl Refused {
+    /// A refusal by the user's function `by`, explained by `detail`.
+    pub fn new(by: UserFunction, detail: impl fmt::Display) -> Self {
+        Self { by, detail: detail.to_string() }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = match self.by {
+            UserFunction::Key => "key function",
+            UserFunction::Transform => "transform",
+            UserFunction::Index => "index function",
+        };
+        write!(f, "refused by the {by}: {}", self.detail)
+    }
+}
+
+impl core::error::Error for Refused {}
 
 /// Why bytes from the peer could not be taken in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,17 @@
 //! The key of an object: what stores, queues and handlers know it by.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::borrow::Borrow;
 use core::fmt;
 
-use crate::error::Malformed;
+use crate::error::{Malformed, Refused};
+
+/// Tells the key of an object, or refuses it. The same object must always give the same key.
+///
+/// Mirrors client-go `tools/cache/store.go`, `KeyFunc`.
+pub type KeyFunction<T> = Box<dyn Fn(&T) -> Result<Key, Refused> + Send + Sync>;
 
 /// The key of an object in a store and in a work queue: `namespace/name`, or `name` where there is no namespace.
 ///

@@ -12,9 +12,11 @@ extern crate alloc;
 pub mod error;
 pub mod key;
 pub mod limits;
+pub mod machine;
 pub mod object;
 pub mod request;
 pub mod resource_version;
+pub mod store;
 #[cfg(test)]
 mod testing;
 pub mod time;

@@ -9,6 +9,8 @@ mod resource;
 pub mod selector;
 pub mod validation;
 
+use alloc::boxed::Box;
+
 use serde::de::DeserializeOwned;
 
 pub use labels::Labels;
@@ -17,7 +19,7 @@ pub use owner::OwnerReference;
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
 
-use crate::error::Malformed;
+use crate::error::{Malformed, Refused};
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
@@ -43,6 +45,11 @@ pub trait Object {
         Key::new(self.namespace(), self.name())
     }
 }
+
+/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay.
+///
+/// Mirrors client-go `tools/cache/delta_fifo.go`, `TransformFunc`.
+pub type Transform<T> = Box<dyn Fn(T) -> Result<T, Refused> + Send + Sync>;
 
 /// An object that can be read from the bytes an API server sends.
 ///

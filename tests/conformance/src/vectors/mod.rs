@@ -74,7 +74,8 @@ pub fn run_file(path: &Path) -> bool {
         let id = case["id"].as_str().unwrap_or("(no id)").to_owned();
         let mut check = Check::default();
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| replay(&case, &mut check))) {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let text =
+                panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
             check.fail(format!("panicked: {}", text.unwrap_or("?")));
         }
         if check.failures.is_empty() {
