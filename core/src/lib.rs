@@ -33,3 +33,4 @@ mod testing;
 pub mod time;
 pub mod uid;
 pub mod wire;
+pub mod workqueue;

@@ -25,4 +25,6 @@ vectors! {
     clientgo / label_selector,
     clientgo / real_fifo,
     clientgo / reflector,
+    clientgo / rate_limiter,
+    clientgo / workqueue,
 }

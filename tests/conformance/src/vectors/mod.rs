@@ -12,6 +12,8 @@ mod label_selector;
 mod recorded;
 mod reflector;
 mod script;
+mod rate_limiter;
+mod workqueue;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -36,6 +38,8 @@ fn replay(name: &str) -> Option<Replay> {
         "label_selector" => Some(label_selector::replay),
         "real_fifo" => Some(fifo::replay_in_order),
         "reflector" => Some(reflector::replay),
+        "rate_limiter" => Some(rate_limiter::replay),
+        "workqueue" => Some(workqueue::replay),
         _ => None,
     }
 }
