@@ -20,4 +20,14 @@ macro_rules! vectors {
 vectors! {
     clientgo / keys,
     clientgo / label_selector,
+    replicaset / claim,
+    replicaset / deletion_order,
+    replicaset / event_routing,
+    replicaset / expectations,
+    replicaset / manage_sync,
+    replicaset / pod_from_template,
+    replicaset / pod_predicates,
+    replicaset / slow_start,
+    replicaset / stale_guard,
+    replicaset / status,
 }

@@ -6,6 +6,7 @@
 mod check;
 mod keys;
 mod label_selector;
+mod replicaset;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -23,8 +24,18 @@ type Replay = fn(&Value, &mut Check);
 /// Which replay a file wants, by its name without extensions.
 fn replay(name: &str) -> Option<Replay> {
     match name {
+        "claim" => Some(replicaset::claim::replay),
+        "deletion_order" => Some(replicaset::deletion_order::replay),
+        "event_routing" => Some(replicaset::event_routing::replay),
+        "expectations" => Some(replicaset::expectations::replay),
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
+        "manage_sync" => Some(replicaset::manage_sync::replay),
+        "pod_from_template" => Some(replicaset::pod_from_template::replay),
+        "pod_predicates" => Some(replicaset::pod_predicates::replay),
+        "slow_start" => Some(replicaset::slow_start::replay),
+        "stale_guard" => Some(replicaset::stale_guard::replay),
+        "status" => Some(replicaset::status::replay),
         _ => None,
     }
 }
