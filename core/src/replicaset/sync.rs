@@ -305,7 +305,7 @@ impl Sync {
                                 "FailedDelete",
                                 alloc::format!("Error deleting: {e}"),
                             ));
-                            deletions.failure.get_or_insert_with(|| e.to_string());
+                            deletions.failure.get_or_insert_with(|| alloc::format!("unable to delete pods: {e}"));
                         }
                     }
                 }

@@ -164,6 +164,7 @@ struct StatusWire {}
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MetadataWire<'a> {
+    #[serde(skip_serializing_if = "String::is_empty")]
     generate_name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     labels: Option<&'a RawValue>,

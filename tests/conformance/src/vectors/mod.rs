@@ -14,6 +14,7 @@ mod reflector;
 mod script;
 mod rate_limiter;
 mod workqueue;
+mod replicaset;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -40,6 +41,18 @@ fn replay(name: &str) -> Option<Replay> {
         "reflector" => Some(reflector::replay),
         "rate_limiter" => Some(rate_limiter::replay),
         "workqueue" => Some(workqueue::replay),
+        "claim" => Some(replicaset::claim::replay),
+        "deletion_order" => Some(replicaset::deletion_order::replay),
+        "event_routing" => Some(replicaset::event_routing::replay),
+        "expectations" => Some(replicaset::expectations::replay),
+        "keys" => Some(keys::replay),
+        "label_selector" => Some(label_selector::replay),
+        "manage_sync" => Some(replicaset::manage_sync::replay),
+        "pod_from_template" => Some(replicaset::pod_from_template::replay),
+        "pod_predicates" => Some(replicaset::pod_predicates::replay),
+        "slow_start" => Some(replicaset::slow_start::replay),
+        "stale_guard" => Some(replicaset::stale_guard::replay),
+        "status" => Some(replicaset::status::replay),
         _ => None,
     }
 }
