@@ -7,6 +7,7 @@ mod backoff;
 mod check;
 mod fifo;
 mod indexer;
+mod informer;
 mod keys;
 mod label_selector;
 mod recorded;
@@ -15,6 +16,9 @@ mod script;
 mod rate_limiter;
 mod workqueue;
 mod replicaset;
+mod recreated;
+mod reflector;
+mod script;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -35,6 +39,7 @@ fn replay(name: &str) -> Option<Replay> {
         "backoff" => Some(backoff::replay),
         "delta_fifo" => Some(fifo::replay_classic),
         "indexer" => Some(indexer::replay),
+        "informer" => Some(informer::replay),
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
         "real_fifo" => Some(fifo::replay_in_order),
