@@ -102,7 +102,11 @@ impl Cluster {
             return;
         }
         if method == Method::Get && query.contains("limit=") || query.contains("resourceVersion") {
-            let items = if place.ends_with("pods") { self.pods.values().cloned().collect() } else { Vec::from([self.set.clone()]) };
+            let items = if place.ends_with("pods") {
+                self.pods.values().cloned().collect()
+            } else {
+                Vec::from([self.set.clone()])
+            };
             let list = json!({"metadata": {"resourceVersion": self.version.to_string()}, "items": items});
             return self.reply(call.id, &list);
         }
@@ -219,7 +223,10 @@ fn a_set_is_scaled_up_and_down_and_then_nothing_is_written() {
     assert_eq!((cluster.pods.len(), cluster.count(Method::Post)), (7, 7));
     cluster.scale(2);
     assert_eq!((cluster.pods.len(), cluster.count(Method::Delete)), (2, 5));
-    assert_eq!(cluster.set["status"], json!({"replicas": 2, "fullyLabeledReplicas": 2, "terminatingReplicas": 0, "observedGeneration": 3}));
+    assert_eq!(
+        cluster.set["status"],
+        json!({"replicas": 2, "fullyLabeledReplicas": 2, "terminatingReplicas": 0, "observedGeneration": 3})
+    );
 
     let writes = cluster.writes.len();
     for _ in 0..10 {
@@ -243,8 +250,6 @@ fn the_same_inputs_give_the_same_requests() {
 #[test]
 fn a_call_without_an_answer_is_cancelled_in_time_and_tried_again() {
     let mut cluster = Cluster::new(1);
-    cluster.silent = Some("/pods");
-    cluster.silent = None;
     cluster.run();
     cluster.silent = Some("/status");
     cluster.scale(2);
