@@ -29,10 +29,13 @@ fn main() -> std::io::Result<()> {
     let url = std::env::args().nth(1).expect("the URL of an API server");
     let (group, version) = ("stable.example.com".into(), "v1".into());
     let crontabs = Resource { group, version, plural: "crontabs".into(), kind: "CronTab".into() };
-    let mut watcher = Watcher::new(Informer::<CronTab>::new(Config::new(crontabs)), |store, key, change| match change {
-        Change::Add { object: tab, .. } | Change::Update { new: tab, .. } => println!("{key}: {}", tab.spec.cron_spec),
-        Change::Delete(_) => println!("{key} is gone, {} left", store.len()),
-    });
+    let mut watcher =
+        Watcher::new(Informer::<CronTab>::new(Config::new(crontabs)), |store, key, change| match change {
+            Change::Add { object: tab, .. } | Change::Update { new: tab, .. } => {
+                println!("{key}: {}", tab.spec.cron_spec)
+            }
+            Change::Delete(_) => println!("{key} is gone, {} left", store.len()),
+        });
     Driver::new(Server::new(url), 1)?.run(&mut watcher, |_, _| {});
     Ok(())
 }

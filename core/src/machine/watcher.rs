@@ -2,25 +2,23 @@
 
 use core::fmt;
 
-use super::{Input, Machine, Output};
+use super::{Fed, Feed, Input, Machine, Output};
 use crate::error::Misuse;
 use crate::informer::{Change, HandlerId, HandlerOptions, Informer};
 use crate::key::Key;
 use crate::object::Decode;
-use crate::request::{CallId, CallIds};
+use crate::request::CallIds;
 use crate::store::Store;
 use crate::time::Now;
 
 /// Watches one collection and hands each change to a function, with the store as it is after all that was read so far.
 ///
-/// For programs that want a cache, or to be told of changes, without a controller. More informers can share a machine of one's own
-/// in the same way: give each answer to the informer whose call it is, and draw all ids from one [`CallIds`].
+/// For programs that want a cache, or to be told of changes, without a controller.
 pub struct Watcher<T, F> {
-    informer: Informer<T>,
+    feed: Fed<T>,
     handler: HandlerId,
     on_change: F,
     ids: CallIds,
-    in_flight: Option<CallId>,
     stopping: bool,
     drained: bool,
 }
@@ -29,59 +27,20 @@ impl<T: Decode, F: FnMut(&Store<T>, Key, Change<T>)> Watcher<T, F> {
     /// A watcher that has not asked for anything yet.
     pub fn new(mut informer: Informer<T>, on_change: F) -> Self {
         let handler = informer.add_handler(Now::default(), HandlerOptions::default());
-        Self { informer, handler, on_change, ids: CallIds::default(), in_flight: None, stopping: false, drained: true }
+        Self { feed: Fed::new(informer), handler, on_change, ids: CallIds::default(), stopping: false, drained: true }
     }
 
     /// The informer: its store, whether it is in sync.
     pub fn informer(&self) -> &Informer<T> {
-        &self.informer
-    }
-
-    fn deliver(&mut self, now: Now, input: Input<'_>) -> Result<(), Misuse> {
-        match input {
-            Input::Head { call, head } => self.informer.handle_head(now, call, head),
-            Input::Body { call, bytes } => self.informer.handle_body(now, call, bytes),
-            Input::End { call } => {
-                self.informer.handle_end(now, call)?;
-                self.in_flight = None;
-                Ok(())
-            }
-            Input::Failed { call, failure } => {
-                self.informer.handle_failure(now, call, failure)?;
-                self.in_flight = None;
-                Ok(())
-            }
-            Input::Timeout => {
-                self.informer.handle_timeout(now);
-                Ok(())
-            }
-            Input::Stop => {
-                self.stopping = true;
-                Ok(())
-            }
-        }
+        &self.feed.informer
     }
 
     fn next_output(&mut self, now: Now) -> Output {
-        if let Some(error) = self.informer.poll_error() {
-            log::warn!("{error}");
-        }
-        let given_up = self.informer.poll_cancel();
-        let given_up = if self.stopping { self.in_flight } else { given_up };
-        if let Some(id) = given_up {
-            self.in_flight = None;
-            return Output::Cancel(id);
-        }
         if self.stopping {
-            return Output::Stopped;
+            return self.feed.stop().map_or(Output::Stopped, Output::Cancel);
         }
-        match self.informer.poll_call(now, &mut self.ids) {
-            Some(call) => {
-                self.in_flight = Some(call.id);
-                Output::Call(call)
-            }
-            None => Output::Wait { until: self.informer.next_deadline() },
-        }
+        let until = self.feed.next_deadline();
+        self.feed.poll_output(now, &mut self.ids).unwrap_or(Output::Wait { until })
     }
 }
 
@@ -90,10 +49,12 @@ impl<T: Decode, F: FnMut(&Store<T>, Key, Change<T>)> Machine for Watcher<T, F> {
         if !self.drained {
             return Err(Misuse::NotDrained);
         }
-        self.deliver(now, input)?;
+        self.feed.handle_input(now, &input)?;
+        self.stopping |= matches!(input, Input::Stop);
         self.drained = false;
-        while let Some((key, change)) = self.informer.poll_change(self.handler) {
-            (self.on_change)(self.informer.store(), key, change);
+        let informer = &mut self.feed.informer;
+        while let Some((key, change)) = informer.poll_change(self.handler) {
+            (self.on_change)(informer.store(), key, change);
         }
         Ok(())
     }
@@ -108,8 +69,7 @@ impl<T: Decode, F: FnMut(&Store<T>, Key, Change<T>)> Machine for Watcher<T, F> {
 impl<T, F> fmt::Debug for Watcher<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watcher")
-            .field("informer", &self.informer)
-            .field("in_flight", &self.in_flight)
+            .field("informer", &self.feed.informer)
             .field("stopping", &self.stopping)
             .finish_non_exhaustive()
     }
