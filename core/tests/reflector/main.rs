@@ -3,3 +3,4 @@
 mod basics;
 mod cases;
 mod peer;
+mod recorded;
