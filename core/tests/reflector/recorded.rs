@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sanskube::limits::Limits;
-use sanskube::object::{Decode, Meta, Object, Resource};
+use sanskube::object::{Decode, Meta, Resource};
 use sanskube::rand::SplitMix64;
 use sanskube::reflector::{Cause, Step};
 use sanskube::resource_version::ResourceVersion;
