@@ -79,7 +79,7 @@ impl<T: Object> DeltaFifo<T> {
         self.population.touch();
         if self.may_exist(&key, known) {
             let object = self.intake.transform(object)?;
-            self.push(key, Delta::Deleted(Deletion::Observed(object)));
+            self.push(key, Delta::Deleted(Deletion::Observed(Arc::new(object))));
         }
         Ok(())
     }
@@ -101,9 +101,8 @@ impl<T: Object> DeltaFifo<T> {
     pub fn replace(&mut self, objects: Vec<T>, known: &impl KnownObjects<T>) -> Result<(), Refused> {
         let mut listed = HashSet::with_capacity(objects.len());
         for object in objects {
-            let key = self.intake.key_of(&object)?;
+            let (key, object) = self.intake.take(object)?;
             listed.insert(key.clone());
-            let object = self.intake.transform(object)?;
             self.push(key, if self.emit_replaced { Delta::Replaced(object) } else { Delta::Sync(object) });
         }
         let mut missing = Vec::new();
@@ -146,6 +145,14 @@ impl<T: Object> DeltaFifo<T> {
             self.items.shrink_to(shrink::WORTHWHILE);
         }
         Some(Popped { deltas, initial, synced: self.has_synced() })
+    }
+
+    /// The object as the transformer leaves it.
+    ///
+    /// # Errors
+    /// The transformer refused it.
+    pub fn transform(&self, object: T) -> Result<T, Refused> {
+        self.intake.transform(object)
     }
 
     /// Notes that whoever fills the queue has ended. Nothing is refused because of it.
@@ -198,6 +205,13 @@ impl<T> DeltaFifo<T> {
     /// Whether there is nothing to pop.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
+    }
+}
+
+#[cfg(test)]
+impl<T> DeltaFifo<T> {
+    pub(super) fn capacity(&self) -> usize {
+        self.order.capacity() + self.items.capacity()
     }
 }
 

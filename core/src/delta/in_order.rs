@@ -1,6 +1,7 @@
 //! The in-order queue: every change stands on its own, in the order of arrival.
 
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -112,7 +113,8 @@ impl<T: Object> InOrderFifo<T> {
         known: &impl KnownObjects<T>,
     ) -> Result<(), Refused> {
         if self.atomic {
-            let objects = objects.into_iter().map(|object| self.intake.transform(object)).collect::<Result<_, _>>()?;
+            let shared = objects.into_iter().map(|object| self.intake.transform(object).map(Arc::new));
+            let objects = shared.collect::<Result<_, _>>()?;
             self.push(None, Delta::ReplacedAll { objects, resource_version });
         } else {
             let keys: Vec<Key> = objects.iter().map(|object| self.intake.key_of(object)).collect::<Result<_, _>>()?;
@@ -121,7 +123,7 @@ impl<T: Object> InOrderFifo<T> {
             }
             for (key, object) in keys.into_iter().zip(objects) {
                 let object = self.intake.transform(object)?;
-                self.push(Some(key), Delta::Replaced(object));
+                self.push(Some(key), Delta::Replaced(Arc::new(object)));
             }
         }
         self.population.fill(self.items.len());
@@ -175,6 +177,14 @@ impl<T: Object> InOrderFifo<T> {
         shrink::queue(&mut self.items);
         self.population.pop(count);
         (count > 0).then_some(Popped { deltas, initial, synced })
+    }
+
+    /// The object as the transformer leaves it.
+    ///
+    /// # Errors
+    /// The transformer refused it.
+    pub fn transform(&self, object: T) -> Result<T, Refused> {
+        self.intake.transform(object)
     }
 
     /// Notes that whoever fills the queue has ended. Nothing is refused because of it.
@@ -238,6 +248,13 @@ impl<T> InOrderFifo<T> {
     /// Whether there is nothing to pop.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
+    }
+}
+
+#[cfg(test)]
+impl<T> InOrderFifo<T> {
+    pub(super) fn capacity(&self) -> usize {
+        self.items.capacity()
     }
 }
 

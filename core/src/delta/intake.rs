@@ -20,14 +20,16 @@ impl<T: Object> Intake<T> {
         self.key_function.as_ref().map_or_else(|| Ok(object.key()), |function| function(object))
     }
 
-    pub(super) fn transform(&self, object: T) -> Result<Arc<T>, Refused> {
+    pub(super) fn transform(&self, object: T) -> Result<T, Refused> {
         match &self.transform {
-            Some(transform) => transform(object).map(Arc::new),
-            None => Ok(Arc::new(object)),
+            Some(transform) => transform(object),
+            None => Ok(object),
         }
     }
 
+    /// The key of the object as it came, and the object transformed.
     pub(super) fn take(&self, object: T) -> Result<(Key, Arc<T>), Refused> {
-        Ok((self.key_of(&object)?, self.transform(object)?))
+        let key = self.key_of(&object)?;
+        Ok((key, Arc::new(self.transform(object)?)))
     }
 }

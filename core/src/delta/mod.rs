@@ -188,3 +188,6 @@ impl<T> fmt::Debug for Tombstone<T> {
         write!(f, "Tombstone({})", self.key)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Either queue behind one interface.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::{DeltaFifo, InOrderFifo, KnownObjects, Popped, Tombstone};
 use crate::error::Refused;
@@ -8,7 +9,6 @@ use crate::object::Object;
 use crate::resource_version::ResourceVersion;
 
 /// A queue of either discipline. Each method does what the method of that name of the discipline's own type does.
-#[derive(Debug)]
 pub enum Queue<T> {
     /// Changes gather by key.
     DeltaFifo(DeltaFifo<T>),
@@ -107,6 +107,17 @@ impl<T: Object> Queue<T> {
         }
     }
 
+    /// The object as the transformer leaves it.
+    ///
+    /// # Errors
+    /// The transformer refused it.
+    pub fn transform(&self, object: T) -> Result<T, Refused> {
+        match self {
+            Self::DeltaFifo(queue) => queue.transform(object),
+            Self::InOrder(queue) => queue.transform(object),
+        }
+    }
+
     /// Notes that whoever fills the queue has ended. Nothing is refused because of it.
     pub fn close(&mut self) {
         match self {
@@ -144,5 +155,14 @@ impl<T> Queue<T> {
     /// Whether there is nothing to pop.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl<T> fmt::Debug for Queue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DeltaFifo(queue) => queue.fmt(f),
+            Self::InOrder(queue) => queue.fmt(f),
+        }
     }
 }

@@ -7,9 +7,9 @@ use crate::delta::{Deletion, Delta, Popped, Tombstone};
 use crate::error::Refused;
 use crate::key::Key;
 use crate::object::Object;
-use crate::store::{Store, Written};
+use crate::store::Store;
 
-/// What an object is that has the name of a stored one but another uid.
+/// What it is when an object has the name of a stored one but another uid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recreated {
     /// A deletion whose final state is unknown, and an addition.
@@ -19,7 +19,18 @@ pub enum Recreated {
     Update,
 }
 
-/// Takes changes into the store, oldest first, and hands each change of the store to `tell` with the key it is stored by.
+/// A change to the store, and where it happened.
+#[derive(Debug)]
+pub struct StoreChange<T> {
+    /// The key that the object is or was stored by.
+    pub key: Key,
+    /// What happened.
+    pub change: Change<T>,
+    /// What was stored by the key before.
+    pub before: Option<Arc<T>>,
+}
+
+/// Takes changes into the store, oldest first, and hands each change of the store to `tell`.
 ///
 /// A refusal by an index function is logged; the object is stored all the same.
 ///
@@ -32,48 +43,42 @@ pub fn process_deltas<T: Object>(
     store: &mut Store<T>,
     popped: Popped<T>,
     recreated: Recreated,
-    mut tell: impl FnMut(Key, Change<T>),
+    mut tell: impl FnMut(StoreChange<T>),
 ) -> Result<(), Refused> {
     let initial = popped.initial;
     for delta in popped.deltas {
         match delta {
             Delta::Added(object) | Delta::Updated(object) | Delta::Replaced(object) | Delta::Sync(object) => {
                 let key = store.key_of(&object)?;
-                let Written { old, unindexed } = store.add_shared(Arc::clone(&object))?;
-                log_refused(&key, unindexed);
-                tell_state(key, old, object, initial, recreated, &mut tell);
+                let written = store.add_shared(Arc::clone(&object))?;
+                log_refused(written.unindexed);
+                tell_state(key, written.old, object, initial, recreated, &mut tell);
             }
             Delta::Deleted(Deletion::Observed(object)) => {
                 let key = store.key_of(&object)?;
-                let old = store.delete(&object)?;
-                let deletion = match old {
-                    Some(old) if recreated == Recreated::DeleteAndAdd && old.uid() != object.uid() => {
-                        Deletion::Missed(Tombstone { key: key.clone(), object: Some(old) })
-                    }
-                    _ => Deletion::Observed(object),
-                };
-                tell(key, Change::Delete(deletion));
+                match store.delete(&object)? {
+                    Some(old) if is_recreated(&old, &object, recreated) => tell(missed(key, old)),
+                    before => tell(StoreChange { key, change: Change::Delete(Deletion::Observed(object)), before }),
+                }
             }
             Delta::Deleted(Deletion::Missed(tombstone)) => {
-                store.remove(tombstone.key.as_str());
-                tell(tombstone.key.clone(), Change::Delete(Deletion::Missed(tombstone)));
+                let before = store.remove(tombstone.key.as_str());
+                let key = tombstone.key.clone();
+                tell(StoreChange { key, change: Change::Delete(Deletion::Missed(tombstone)), before });
             }
             Delta::ReplacedAll { objects, resource_version } => {
                 let replaced = store.replace_shared(objects.clone(), resource_version)?;
+                log_refused(replaced.unindexed);
                 for (key, object) in replaced.removed {
-                    tell(key.clone(), missed(key, object));
+                    tell(missed(key, object));
                 }
                 for (object, old) in objects.into_iter().zip(replaced.old) {
-                    let key = store.key_of(&object)?;
-                    tell_state(key, old, object, initial, recreated, &mut tell);
-                }
-                if let Some(refused) = replaced.unindexed {
-                    log::warn!("an object of a list is missing in an index: {refused}");
+                    tell_state(store.key_of(&object)?, old, object, initial, recreated, &mut tell);
                 }
             }
             Delta::SyncAll => {
                 for (key, object) in store.keys().zip(store.iter()) {
-                    tell(key.clone(), Change::Update { old: Arc::clone(object), new: Arc::clone(object) });
+                    tell(updated(key.clone(), Arc::clone(object), Arc::clone(object)));
                 }
             }
             Delta::Bookmark(resource_version) => store.set_resource_version(resource_version),
@@ -89,24 +94,36 @@ fn tell_state<T: Object>(
     new: Arc<T>,
     initial: bool,
     recreated: Recreated,
-    tell: &mut impl FnMut(Key, Change<T>),
+    tell: &mut impl FnMut(StoreChange<T>),
 ) {
+    let added = |key, object| StoreChange { key, change: Change::Add { object, initial }, before: None };
     match old {
-        None => tell(key, Change::Add { object: new, initial }),
-        Some(old) if recreated == Recreated::DeleteAndAdd && old.uid() != new.uid() => {
-            tell(key.clone(), missed(key.clone(), old));
-            tell(key, Change::Add { object: new, initial });
+        None => tell(added(key, new)),
+        Some(old) if is_recreated(&old, &new, recreated) => {
+            tell(missed(key.clone(), old));
+            tell(added(key, new));
         }
-        Some(old) => tell(key, Change::Update { old, new }),
+        Some(old) => tell(updated(key, old, new)),
     }
 }
 
-fn missed<T>(key: Key, object: Arc<T>) -> Change<T> {
-    Change::Delete(Deletion::Missed(Tombstone { key, object: Some(object) }))
+/// Whether the two must be told apart although they have one key.
+fn is_recreated<T: Object>(old: &Arc<T>, new: &Arc<T>, recreated: Recreated) -> bool {
+    recreated == Recreated::DeleteAndAdd && old.uid() != new.uid()
 }
 
-fn log_refused(key: &Key, refused: Option<Refused>) {
+fn updated<T>(key: Key, old: Arc<T>, new: Arc<T>) -> StoreChange<T> {
+    StoreChange { key, before: Some(Arc::clone(&old)), change: Change::Update { old, new } }
+}
+
+fn missed<T>(key: Key, object: Arc<T>) -> StoreChange<T> {
+    let before = Some(Arc::clone(&object));
+    let tombstone = Tombstone { key: key.clone(), object: Some(object) };
+    StoreChange { key, change: Change::Delete(Deletion::Missed(tombstone)), before }
+}
+
+fn log_refused(refused: Option<Refused>) {
     if let Some(refused) = refused {
-        log::warn!("{key} is missing in an index: {refused}");
+        log::warn!("a stored object is missing in an index: {refused}");
     }
 }

@@ -164,7 +164,9 @@ impl<T> Index<T> {
             let is_it = |bucket: &Bucket| *bucket.value == *value;
             let bucket = match buckets.entry(hash, is_it, |bucket| hasher.hash_one(&*bucket.value)) {
                 Entry::Occupied(bucket) => bucket.into_mut(),
-                Entry::Vacant(place) => place.insert(Bucket { value: value.into(), members: Vec::new() }).into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert(Bucket { value: value.into(), members: Vec::with_capacity(1) }).into_mut()
+                }
             };
             // Only this slot is being filled, so if it is in the bucket already it came last.
             if bucket.members.last().is_some_and(|member| member.slot == slot) {

@@ -21,6 +21,7 @@ vectors! {
     clientgo / backoff,
     clientgo / delta_fifo,
     clientgo / indexer,
+    clientgo / informer,
     clientgo / keys,
     clientgo / label_selector,
     clientgo / real_fifo,

@@ -12,48 +12,41 @@ use serde_json::{Value, json};
 
 use super::Check;
 use super::recorded::{Objects, Recorded, class, key_function, ops, transform};
+use super::recreated::{RECREATED, Stored, split};
 
 pub(super) fn replay_classic(case: &Value, check: &mut Check) {
     let config = &case["config"];
-    let mut queue = DeltaFifo::new(key_function(&config["key_func"]), transform(&config["transform"]));
-    if config["emit_replaced"] != true {
-        queue = queue.without_replaced();
-    }
-    replay(case, Queue::DeltaFifo(queue), check);
+    replay(case, check, || {
+        let queue = DeltaFifo::new(key_function(&config["key_func"]), transform(&config["transform"]));
+        Queue::DeltaFifo(if config["emit_replaced"] == true { queue } else { queue.without_replaced() })
+    });
 }
 
 pub(super) fn replay_in_order(case: &Value, check: &mut Check) {
     let config = &case["config"];
-    let mut queue = InOrderFifo::new(key_function(&config["key_func"]), transform(&config["transform"]));
-    if config["atomic_events"] == true {
-        queue = queue.with_atomic_lists();
-    }
-    if config["emit_bookmarks"] == true {
-        queue = queue.with_bookmarks();
-    }
-    replay(case, Queue::InOrder(queue), check);
+    replay(case, check, || {
+        let mut queue = InOrderFifo::new(key_function(&config["key_func"]), transform(&config["transform"]));
+        if config["atomic_events"] == true {
+            queue = queue.with_atomic_lists();
+        }
+        if config["emit_bookmarks"] == true {
+            queue = queue.with_bookmarks();
+        }
+        Queue::InOrder(queue)
+    });
 }
 
-fn replay(case: &Value, queue: Queue<Recorded>, check: &mut Check) {
-    let config = &case["config"];
-    let mut store = Store::new();
-    if let Some(function) = key_function(&config["key_func"]) {
-        store = store.with_key_function(function);
+/// Replays a case twice: with objects that were created anew as client-go tells of them, and as this project does by default.
+fn replay(case: &Value, check: &mut Check, queue: impl Fn() -> Queue<Recorded>) {
+    for recreated in [Recreated::Update, Recreated::DeleteAndAdd] {
+        replay_with(recreated, case, queue(), check);
     }
-    let objects = Objects::of(case);
-    for object in objects.list(&config["initial_known"]) {
-        let _ = store.add(object).expect("the key function takes it");
-    }
-    let faults = config["known_faults"].as_object().into_iter().flatten();
-    let mut player = Player {
-        objects,
-        queue,
-        store,
-        consults_store: config["known_objects"] == true,
-        faults: faults.map(|(key, fault)| (key.clone(), fault == "error")).collect(),
-        batch_size: config["batch_size"].as_u64().map_or(1, |size| size as usize),
-    };
+}
+
+fn replay_with(recreated: Recreated, case: &Value, queue: Queue<Recorded>, check: &mut Check) {
+    let mut player = Player::new(recreated, case, queue);
     for (place, name, op, want) in ops(case) {
+        let stored = player.stored();
         let mut got = player.apply(name, op);
         if got != json!({"would_block": true}) {
             got["synced"] = json!(player.queue.has_synced());
@@ -63,18 +56,27 @@ fn replay(case: &Value, queue: Queue<Recorded>, check: &mut Check) {
             }
         }
         let mut want = want.clone();
+        if let (Recreated::DeleteAndAdd, Some(told)) = (recreated, want["notify"].as_array().cloned()) {
+            let (mut told, initial) = (told, want["initial"] == true);
+            let key = |object: &_| player.store.key_of(object).expect("it was stored by a key").to_string();
+            if split(&mut told, &player.objects, key, stored, initial) {
+                check.apply_rule(RECREATED);
+                want["notify"] = json!(told);
+            }
+        }
         if want["unordered"] == true {
             for side in [&mut want, &mut got] {
                 sort(&mut side["notify"]);
             }
-            want.as_object_mut().expect("a map").remove("unordered");
         }
-        check.same(&place, &want, &got);
+        want.as_object_mut().expect("a map").remove("unordered");
+        check.same(&format!("{place}, with {recreated:?}"), &want, &got);
     }
 }
 
 /// Everything one case works on.
 struct Player {
+    recreated: Recreated,
     objects: Objects,
     queue: Queue<Recorded>,
     store: Store<Recorded>,
@@ -110,6 +112,34 @@ impl KnownObjects<Recorded> for Known<'_> {
 }
 
 impl Player {
+    fn new(recreated: Recreated, case: &Value, queue: Queue<Recorded>) -> Self {
+        let config = &case["config"];
+        let mut store = Store::new();
+        if let Some(function) = key_function(&config["key_func"]) {
+            store = store.with_key_function(function);
+        }
+        let objects = Objects::of(case);
+        for object in objects.list(&config["initial_known"]) {
+            let _ = store.add(object).expect("the key function takes it");
+        }
+        let faults = config["known_faults"].as_object().into_iter().flatten();
+        Self {
+            recreated,
+            objects,
+            queue,
+            store,
+            consults_store: config["known_objects"] == true,
+            faults: faults.map(|(key, fault)| (key.clone(), fault == "error")).collect(),
+            batch_size: config["batch_size"].as_u64().map_or(1, |size| size as usize),
+        }
+    }
+
+    /// What is stored.
+    fn stored(&self) -> Stored {
+        let names = self.store.iter().map(|object| self.objects.name(object));
+        self.store.keys().map(ToString::to_string).zip(names).collect()
+    }
+
     fn apply(&mut self, name: &str, op: &Value) -> Value {
         let known = Known { store: self.consults_store.then_some(&self.store), faults: &self.faults };
         let one = || self.objects.object(&op["obj"]);
@@ -171,7 +201,7 @@ impl Player {
 
     fn process(&mut self, popped: Popped<Recorded>) -> (Vec<Change<Recorded>>, Result<(), Refused>) {
         let mut changes = Vec::new();
-        let result = process_deltas(&mut self.store, popped, Recreated::Update, |_, change| changes.push(change));
+        let result = process_deltas(&mut self.store, popped, self.recreated, |told| changes.push(told.change));
         (changes, result)
     }
 

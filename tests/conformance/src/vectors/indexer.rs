@@ -124,7 +124,9 @@ fn written(result: Result<Option<Refused>, Refused>) -> Value {
 }
 
 fn found(store: &Store<Recorded>, objects: &Objects, key: &str) -> Value {
-    store.get(key).map_or(json!({"exists": false}), |object| json!({"exists": true, "obj": objects.name(object)}))
+    store
+        .get(key)
+        .map_or_else(|| json!({"exists": false}), |object| json!({"exists": true, "obj": objects.name(object)}))
 }
 
 fn sorted(texts: impl Iterator<Item = String>) -> Vec<String> {

@@ -7,9 +7,11 @@ mod backoff;
 mod check;
 mod fifo;
 mod indexer;
+mod informer;
 mod keys;
 mod label_selector;
 mod recorded;
+mod recreated;
 mod reflector;
 mod script;
 
@@ -32,6 +34,7 @@ fn replay(name: &str) -> Option<Replay> {
         "backoff" => Some(backoff::replay),
         "delta_fifo" => Some(fifo::replay_classic),
         "indexer" => Some(indexer::replay),
+        "informer" => Some(informer::replay),
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
         "real_fifo" => Some(fifo::replay_in_order),

@@ -11,6 +11,16 @@ use serde_json::{Map, Value, json};
 
 use super::recorded::Objects;
 
+/// A list or an object without a version is refused; client-go goes on from the empty version.
+pub(super) const NO_VERSION: &str = "what-has-no-version-is-refused";
+/// A stream that is of no use any more is stopped; client-go leaves one open when the store refuses a streaming list.
+pub(super) const ABANDONED: &str = "an-abandoned-stream-is-stopped";
+
+/// Whether an operation is such a list.
+pub(super) fn has_no_version(op: &Value) -> bool {
+    op["op"] == "list_returns" && op["rv"] == ""
+}
+
 /// The head of an answer that is a success.
 pub(super) const OK: Head = Head { status: 200, retry_after: None };
 

@@ -5,12 +5,9 @@ use sanskube::time::Instant;
 use serde_json::{Value, json};
 
 use super::super::check::same;
+use super::super::script::{ABANDONED, NO_VERSION, has_no_version};
 use super::Script;
 
-/// A list or an object without a version is refused; client-go goes on from the empty version.
-const NO_VERSION: &str = "what-has-no-version-is-refused";
-/// A stream that is of no use any more is stopped; client-go leaves one open when the store refuses a streaming list.
-const ABANDONED: &str = "an-abandoned-stream-is-stopped";
 /// After a watch expired the list is not pinned to the version that expired.
 const EXPIRED: &str = "an-expired-watch-clears-the-pin";
 /// A watch that reports an error is resumed; client-go lists anew.
@@ -140,10 +137,6 @@ impl Rules {
             self.last = Some((failed, at - failed));
         }
     }
-}
-
-fn has_no_version(op: &Value) -> bool {
-    op["op"] == "list_returns" && op["rv"] == ""
 }
 
 fn request_is_list(want: &Value) -> bool {
