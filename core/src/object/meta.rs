@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
 
 use super::labels::Labels;
 use super::lenient::{Text, nullable};
@@ -63,14 +63,15 @@ impl fmt::Debug for Meta {
 
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(MetaWire::deserialize(deserializer)?.to_meta())
+        Ok(MetaWire::<IgnoredAny>::deserialize(deserializer)?.to_meta())
     }
 }
 
-/// Metadata as it stands in JSON.
+/// Metadata as it stands in JSON. `A` is what is wanted of the annotations.
 #[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct MetaWire<'a> {
+#[serde(rename_all = "camelCase", default, bound(deserialize = "A: Default + Deserialize<'de>, 'de: 'a"))]
+pub(super) struct MetaWire<'a, A = IgnoredAny> {
+    pub(super) annotations: A,
     #[serde(borrow)]
     namespace: Text<'a>,
     #[serde(borrow)]
@@ -90,7 +91,7 @@ pub(super) struct MetaWire<'a> {
     owner_references: Vec<OwnerReferenceWire<'a>>,
 }
 
-impl MetaWire<'_> {
+impl<A> MetaWire<'_, A> {
     pub(super) fn to_meta(&self) -> Meta {
         Meta {
             key: Key::new(&self.namespace, &self.name),
