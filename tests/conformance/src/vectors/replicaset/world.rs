@@ -127,7 +127,7 @@ impl World {
         };
         let caches = Caches { pods: &self.pods, sets: &self.sets };
         match name {
-            "pod_added" => self.controller.handle_pod_added(&new, caches),
+            "pod_added" => self.controller.handle_pod_added(&new, caches, self.now),
             "pod_deleted" => self.controller.handle_pod_deleted(&new, caches),
             _ => self.controller.handle_pod_updated(&pod(&args["oldPod"]), &new, caches, self.now),
         }
