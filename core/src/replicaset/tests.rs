@@ -143,7 +143,12 @@ fn a_creation_that_timed_out_is_tried_again_and_a_surplus_removed() {
 #[test]
 fn while_a_quota_refuses_all_one_pod_is_tried_a_sync() {
     let mut cluster = Cluster::new(set_json(1000, json!({})));
-    cluster.server.refuse(Method::Post, "/pods", 403, status(403, "Forbidden", "pods \"web-x\" is forbidden: exceeded quota: q"));
+    cluster.server.refuse(
+        Method::Post,
+        "/pods",
+        403,
+        status(403, "Forbidden", "pods \"web-x\" is forbidden: exceeded quota: q"),
+    );
     let mut writes = 0;
     for _ in 0..10 {
         let synced = cluster.sync();
@@ -173,7 +178,11 @@ fn a_failure_in_a_batch_ends_the_slow_start_behind_it() {
 #[test]
 fn in_a_namespace_that_is_ending_nothing_is_retried_told_or_expected() {
     let mut cluster = Cluster::new(set_json(50, json!({})));
-    let mut refusal = status(403, "Forbidden", "forbidden: unable to create new content in namespace shop because it is being terminated");
+    let mut refusal = status(
+        403,
+        "Forbidden",
+        "forbidden: unable to create new content in namespace shop because it is being terminated",
+    );
     refusal["details"] = json!({"causes": [{"reason": "NamespaceTerminating"}]});
     cluster.server.refuse(Method::Post, "/pods", 403, refusal);
     let synced = cluster.sync();
@@ -255,9 +264,7 @@ fn a_matching_orphan_is_adopted_and_a_pod_of_another_controller_is_not_touched()
     let mut cluster = Cluster::new(set_json(0, json!({}))).with_pods([pod_json("bare", json!({}))]);
     let synced = cluster.sync();
     assert_eq!((synced.count(Method::Patch), synced.count(Method::Delete)), (1, 1));
-    assert!(matches!(synced.finish.result, Err(SyncFailure::StalePods)), "its version is the one before the adoption");
-    cluster.catch_up();
-    cluster.sync();
+    assert_eq!(synced.finish.result, Ok(()), "its version is the one that the adoption gave it");
     assert!(cluster.server.pods.is_empty());
 }
 
@@ -436,8 +443,14 @@ fn odd_specs_do_no_harm() {
     assert_eq!(creates(json!({"spec": {"replicas": -3}})), (0, true));
     assert_eq!(creates(json!({"spec": {"replicas": i32::MAX}})), (500, true), "a burst");
     assert_eq!(creates(json!({"spec": {"replicas": 1, "minReadySeconds": -5}})), (1, true));
-    assert_eq!(creates(json!({"spec": {"replicas": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}}})), (0, true));
-    assert_eq!(creates(json!({"spec": {"replicas": 1, "template": {"metadata": {"labels": {"app": "other"}}}}})), (1, true));
+    assert_eq!(
+        creates(json!({"spec": {"replicas": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}}})),
+        (0, true)
+    );
+    assert_eq!(
+        creates(json!({"spec": {"replicas": 1, "template": {"metadata": {"labels": {"app": "other"}}}}})),
+        (1, true)
+    );
     assert_eq!(creates(json!({"spec": {"replicas": 1, "template": {"metadata": {"labels": null}}}})), (0, false));
     assert_eq!(creates(json!({"spec": {"replicas": 1, "template": null}})), (0, false));
 }
@@ -498,8 +511,14 @@ fn a_replication_controller_is_synced_by_the_same_code() {
     let pod: Value = serde_json::from_slice(&synced.requests[0].body).unwrap();
     let owner = &pod["metadata"]["ownerReferences"][0];
     assert_eq!((owner["apiVersion"].clone(), owner["kind"].clone()), (json!("v1"), json!("ReplicationController")));
-    assert_eq!(synced.status().unwrap(), json!({"replicas": 0, "observedGeneration": 1}), "terminating pods are not counted");
-    assert!(synced.requests.last().unwrap().path.ends_with("/api/v1/namespaces/shop/replicationcontrollers/web/status"));
+    assert_eq!(
+        synced.status().unwrap(),
+        json!({"replicas": 0, "observedGeneration": 1}),
+        "terminating pods are not counted"
+    );
+    assert!(
+        synced.requests.last().unwrap().path.ends_with("/api/v1/namespaces/shop/replicationcontrollers/web/status")
+    );
     assert_eq!(&*synced.events[0].object.api_version, "v1");
     cluster.catch_up();
     cluster.change_set(json!({"spec": {"replicas": 1}}));

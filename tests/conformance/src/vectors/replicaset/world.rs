@@ -78,9 +78,9 @@ impl World {
         let expectations = self.controller.expectations_mut();
         match record["podKeys"].as_array() {
             Some(pods) => {
-                expectations.expect_deletions(&uid, pods.iter().map(|pod| Key::explicit(text(pod))), set_at);
+                expectations.expect_deletions(uid, pods.iter().map(|pod| Key::explicit(text(pod))), set_at);
             }
-            None => expectations.expect_creations(&uid, number(&record["adds"]), set_at),
+            None => expectations.expect_creations(uid, number(&record["adds"]), set_at),
         }
     }
 
