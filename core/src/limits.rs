@@ -27,6 +27,9 @@ pub struct Limits {
     /// Pods created or deleted by one sync of one set. Default 500 (`BurstReplicas` in
     /// `pkg/controller/replicaset/replica_set.go`). Hit: the rest waits for the next sync.
     pub burst_replicas: usize,
+    /// Changes that a handler of an informer has not taken, each on its own. Default 1024. Hit: from then on changes of one object
+    /// are merged until the handler has caught up, so that what waits is bounded by the number of objects.
+    pub handler_backlog: usize,
     /// How long a short call may take from request to end. Default 30 s. Hit: the call is cancelled and counts as
     /// [`Failure::TimedOut`](crate::request::Failure::TimedOut).
     pub call_timeout: Duration,
@@ -49,6 +52,7 @@ impl Default for Limits {
             calls_in_flight: 64,
             concurrent_syncs: 5,
             burst_replicas: 500,
+            handler_backlog: 1024,
             call_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_secs(60),
             watch_timeout: Duration::from_secs(300),

@@ -20,7 +20,7 @@ pub enum Reset {
     SinceUse,
 }
 
-/// A [`Backoff`] that starts over when more than an interval has gone by.
+/// A [`Backoff`] that starts over when more than an interval has gone by; with an interval of zero it never grows.
 #[derive(Clone, Debug)]
 pub struct BackoffWithReset {
     initial: Backoff,
@@ -38,7 +38,7 @@ impl BackoffWithReset {
 
     /// The next delay.
     pub fn next_delay(&mut self, now: Instant, random: &mut SplitMix64) -> Duration {
-        let quiet = now.since(self.since) > self.interval;
+        let quiet = self.interval.is_zero() || now.since(self.since) > self.interval;
         if quiet {
             self.current = self.initial;
         }

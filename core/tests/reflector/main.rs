@@ -1,4 +1,5 @@
 //! The reflector, through its public interface.
 
 mod basics;
+mod cases;
 mod peer;

@@ -18,8 +18,16 @@ macro_rules! vectors {
 }
 
 vectors! {
+    clientgo / backoff,
+    clientgo / delta_fifo,
+    clientgo / indexer,
+    clientgo / informer,
     clientgo / keys,
     clientgo / label_selector,
+    clientgo / rate_limiter,
+    clientgo / real_fifo,
+    clientgo / reflector,
+    clientgo / workqueue,
     replicaset / claim,
     replicaset / deletion_order,
     replicaset / event_routing,
