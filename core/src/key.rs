@@ -1,6 +1,5 @@
 //! The key of an object: what stores, queues and handlers know it by.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::borrow::Borrow;
@@ -8,10 +7,10 @@ use core::fmt;
 
 use crate::error::{Malformed, Refused};
 
-/// Tells the key of an object, or refuses it. The same object must always give the same key.
+/// Tells the key of an object, or refuses it; shared, since a queue and the store behind it must agree. The same object must always give the same key.
 ///
 /// Mirrors client-go `tools/cache/store.go`, `KeyFunc`.
-pub type KeyFunction<T> = Box<dyn Fn(&T) -> Result<Key, Refused> + Send + Sync>;
+pub type KeyFunction<T> = Arc<dyn Fn(&T) -> Result<Key, Refused> + Send + Sync>;
 
 /// The key of an object in a store and in a work queue: `namespace/name`, or `name` where there is no namespace.
 ///

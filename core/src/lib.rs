@@ -9,15 +9,28 @@
 
 extern crate alloc;
 
+pub mod backoff;
+pub mod delta;
+#[doc = include_str!("differences.md")]
+pub mod differences {}
 pub mod error;
+pub mod informer;
 pub mod key;
 pub mod limits;
 pub mod machine;
+pub mod manager;
 pub mod object;
+pub mod rand;
+pub mod recorder;
+pub mod reflector;
+pub mod replicaset;
 pub mod request;
 pub mod resource_version;
+mod shrink;
 pub mod store;
 #[cfg(test)]
 mod testing;
 pub mod time;
 pub mod uid;
+pub mod wire;
+pub mod workqueue;

@@ -16,6 +16,9 @@ pub struct Limits {
     pub answer_bytes: usize,
     /// Objects asked for in one page of a list. Default 500, as client-go.
     pub list_page: u32,
+    /// Objects of one collection while it is being listed. Default 10 million. Hit: the list is given up as malformed and
+    /// tried again after a back-off.
+    pub list_objects: usize,
     /// Calls in flight at once, watches not counted. Default 64. Hit: further calls wait inside the core.
     pub calls_in_flight: usize,
     /// Keys being reconciled at once. Default 5, as kube-controller-manager's `--concurrent-replicaset-syncs`.
@@ -24,6 +27,9 @@ pub struct Limits {
     /// Pods created or deleted by one sync of one set. Default 500 (`BurstReplicas` in
     /// `pkg/controller/replicaset/replica_set.go`). Hit: the rest waits for the next sync.
     pub burst_replicas: usize,
+    /// Changes that a handler of an informer has not taken, each on its own. Default 1024. Hit: from then on changes of one object
+    /// are merged until the handler has caught up, so that what waits is bounded by the number of objects.
+    pub handler_backlog: usize,
     /// How long a short call may take from request to end. Default 30 s. Hit: the call is cancelled and counts as
     /// [`Failure::TimedOut`](crate::request::Failure::TimedOut).
     pub call_timeout: Duration,
@@ -42,9 +48,11 @@ impl Default for Limits {
             object_bytes: 8 << 20,
             answer_bytes: 8 << 20,
             list_page: 500,
+            list_objects: 10_000_000,
             calls_in_flight: 64,
             concurrent_syncs: 5,
             burst_replicas: 500,
+            handler_backlog: 1024,
             call_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_secs(60),
             watch_timeout: Duration::from_secs(300),

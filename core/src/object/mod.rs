@@ -1,10 +1,67 @@
 //! Objects of the API: what every stage may ask of one, and the small views that the built-in controllers cache.
+//!
+//! Stores, informers and queues take any [`Object`]. There are four ways to have one:
+//!
+//! * the views of this crate, which keep what a controller needs and no more;
+//! * [`MetadataOnly`], for collections of which only the metadata matters, or of which the type is not known;
+//! * the types of the `k8s-openapi` crate, with the feature of that name;
+//! * a type of one's own, with as many fields as one needs:
+//!
+//! ```
+//! use sanskube::object::{Decode, Meta, Object, Resource};
+//! use sanskube::resource_version::ResourceVersion;
+//! use sanskube::uid::Uid;
+//!
+//! #[derive(serde::Deserialize)]
+//! struct CronTab {
+//!     metadata: Meta,
+//!     spec: Spec,
+//! }
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(rename_all = "camelCase")]
+//! struct Spec {
+//!     cron_spec: String,
+//! }
+//!
+//! impl Object for CronTab {
+//!     fn namespace(&self) -> &str {
+//!         self.metadata.namespace()
+//!     }
+//!     fn name(&self) -> &str {
+//!         self.metadata.name()
+//!     }
+//!     fn uid(&self) -> Uid {
+//!         self.metadata.uid.clone()
+//!     }
+//!     fn resource_version(&self) -> ResourceVersion {
+//!         self.metadata.resource_version.clone()
+//!     }
+//! }
+//!
+//! let resource = Resource {
+//!     group: "stable.example.com".into(),
+//!     version: "v1".into(),
+//!     plural: "crontabs".into(),
+//!     kind: "CronTab".into(),
+//! };
+//! let json = br#"{"metadata":{"namespace":"shop","name":"nightly"},"spec":{"cronSpec":"0 3 * * *","image":"scrub"}}"#;
+//! let tab = CronTab::decode(json, &resource)?;
+//! assert_eq!(tab.key().as_str(), "shop/nightly");
+//! assert_eq!(tab.spec.cron_spec, "0 3 * * *");
+//! # Ok::<(), sanskube::error::Malformed>(())
+//! ```
 
 pub mod field_selector;
 mod labels;
-mod lenient;
+pub(crate) mod lenient;
 mod meta;
+mod metadata_only;
+#[cfg(feature = "k8s-openapi")]
+mod openapi;
 mod owner;
+mod pod;
+mod replica_set;
 mod resource;
 pub mod selector;
 pub mod validation;
@@ -15,7 +72,10 @@ use serde::de::DeserializeOwned;
 
 pub use labels::Labels;
 pub use meta::Meta;
+pub use metadata_only::MetadataOnly;
 pub use owner::OwnerReference;
+pub use pod::{Phase, Pod, Restarts};
+pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
 
@@ -46,7 +106,8 @@ pub trait Object {
     }
 }
 
-/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay.
+/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay, and
+/// doing it twice must be as doing it once: the objects of a streaming list pass it before they are held and again with the whole list.
 ///
 /// Mirrors client-go `tools/cache/delta_fifo.go`, `TransformFunc`.
 pub type Transform<T> = Box<dyn Fn(T) -> Result<T, Refused> + Send + Sync>;

@@ -7,8 +7,8 @@ use core::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::shrink;
 use crate::error::Refused;
+use crate::shrink;
 
 /// Tells the values that an object is found by in an index: any number of them, also none, also the empty text. A value
 /// told twice counts once. The same object must always give the same values.
@@ -164,7 +164,9 @@ impl<T> Index<T> {
             let is_it = |bucket: &Bucket| *bucket.value == *value;
             let bucket = match buckets.entry(hash, is_it, |bucket| hasher.hash_one(&*bucket.value)) {
                 Entry::Occupied(bucket) => bucket.into_mut(),
-                Entry::Vacant(place) => place.insert(Bucket { value: value.into(), members: Vec::new() }).into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert(Bucket { value: value.into(), members: Vec::with_capacity(1) }).into_mut()
+                }
             };
             // Only this slot is being filled, so if it is in the bucket already it came last.
             if bucket.members.last().is_some_and(|member| member.slot == slot) {

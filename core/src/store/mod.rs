@@ -8,7 +8,6 @@
 
 mod index;
 mod replace;
-mod shrink;
 mod slots;
 mod transaction;
 
@@ -21,6 +20,7 @@ pub use index::IndexFunction;
 pub use replace::Replaced;
 pub use transaction::{PartlyRefused, Write};
 
+use crate::delta::{KnownObjects, Unavailable};
 use crate::error::{Misuse, Refused};
 use crate::key::{Key, KeyFunction};
 use crate::object::{Object, Transform};
@@ -288,6 +288,16 @@ impl<T: Object> Store<T> {
     /// The key function refused the object.
     pub fn key_of(&self, object: &T) -> Result<Key, Refused> {
         self.key_function.as_ref().map_or_else(|| Ok(object.key()), |function| function(object))
+    }
+}
+
+impl<T> KnownObjects<T> for Store<T> {
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        self.keys().cloned()
+    }
+
+    fn get(&self, key: &str) -> Result<Option<Arc<T>>, Unavailable> {
+        Ok(self.get(key).cloned())
     }
 }
 

@@ -9,8 +9,8 @@ use core::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::shrink;
 use crate::key::Key;
+use crate::shrink;
 
 /// One object and the key it is stored by.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Forwards to the system's allocator and counts bytes as they were asked for.
 #[derive(Debug)]
-pub struct Counting;
+pub(crate) struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
@@ -15,7 +15,7 @@ static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// What the allocator has counted.
 #[derive(Clone, Copy, Debug)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Bytes allocated and not freed.
     pub live: usize,
     /// The most bytes that were live since the last [`reset_peak`].
@@ -25,12 +25,12 @@ pub struct Counts {
 }
 
 /// What has been counted so far.
-pub fn counts() -> Counts {
+pub(crate) fn counts() -> Counts {
     Counts { live: LIVE.load(Relaxed), peak: PEAK.load(Relaxed), calls: CALLS.load(Relaxed) }
 }
 
 /// Lets the peak begin anew at what is live now.
-pub fn reset_peak() {
+pub(crate) fn reset_peak() {
     PEAK.store(LIVE.load(Relaxed), Relaxed);
 }
 

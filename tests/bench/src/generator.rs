@@ -11,7 +11,7 @@ use std::io;
 ///
 /// # Errors
 /// Whatever the writer says.
-pub fn write_list(count: usize, out: &mut impl io::Write) -> io::Result<()> {
+pub(crate) fn write_list(count: usize, out: &mut impl io::Write) -> io::Result<()> {
     out.write_all(br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9000000"},"items":["#)?;
     for n in 0..count {
         if n > 0 {
@@ -23,7 +23,7 @@ pub fn write_list(count: usize, out: &mut impl io::Write) -> io::Result<()> {
 }
 
 /// The n-th pod, after so many changes of its status.
-pub fn pod(n: usize, changes: usize) -> String {
+pub(crate) fn pod(n: usize, changes: usize) -> String {
     let set = n / 20;
     let hash = suffix(set as u64, 10);
     let app =

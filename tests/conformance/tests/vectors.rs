@@ -18,6 +18,24 @@ macro_rules! vectors {
 }
 
 vectors! {
+    clientgo / backoff,
+    clientgo / delta_fifo,
+    clientgo / indexer,
+    clientgo / informer,
     clientgo / keys,
     clientgo / label_selector,
+    clientgo / rate_limiter,
+    clientgo / real_fifo,
+    clientgo / reflector,
+    clientgo / workqueue,
+    replicaset / claim,
+    replicaset / deletion_order,
+    replicaset / event_routing,
+    replicaset / expectations,
+    replicaset / manage_sync,
+    replicaset / pod_from_template,
+    replicaset / pod_predicates,
+    replicaset / slow_start,
+    replicaset / stale_guard,
+    replicaset / status,
 }
