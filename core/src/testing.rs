@@ -27,6 +27,11 @@ impl Random {
         self.next() % bound
     }
 
+    /// Whether something of so many per cent happens.
+    pub(crate) fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
     /// One of the things.
     pub(crate) fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
         &things[self.below(things.len() as u64) as usize]

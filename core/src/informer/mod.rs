@@ -30,7 +30,7 @@ pub use process::{Recreated, StoreChange, process_deltas};
 use crate::delta::{InOrderFifo, Queue};
 use crate::error::{Misuse, Refused};
 use crate::key::Key;
-use crate::object::{Decode, Transform};
+use crate::object::{Decode, Resource, Transform};
 use crate::reflector::{Config, Reflector, WatchError};
 use crate::request::{Call, CallId, CallIds, Failure, Head};
 use crate::resource_version::ResourceVersion;
@@ -160,6 +160,16 @@ impl<T: Decode> Informer<T> {
     /// When [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call) are to be called next, if nothing comes before.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.reflector.next_deadline()
+    }
+
+    /// The collection.
+    pub fn resource(&self) -> &Resource {
+        &self.reflector.config().resource
+    }
+
+    /// The call in flight, if one is.
+    pub fn in_flight(&self) -> Option<CallId> {
+        self.reflector.in_flight()
     }
 
     /// The store, always in step with all that was handled.

@@ -14,7 +14,13 @@
 //! [`Input::Failed`]. It waits until the deadline of the last `Wait`, or until something comes in, whichever is first. Calling early,
 //! or with [`Input::Timeout`] before anything is due, is harmless.
 
+mod feed;
+mod watcher;
+
 use alloc::vec::Vec;
+
+pub(crate) use feed::{Fed, Feed};
+pub use watcher::Watcher;
 
 use crate::error::Misuse;
 use crate::request::{Call, CallId, Failure, Head};

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
 
 use super::labels::Labels;
 use super::lenient::{Text, nullable};
@@ -63,14 +63,15 @@ impl fmt::Debug for Meta {
 
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(MetaWire::deserialize(deserializer)?.to_meta())
+        Ok(MetaWire::<IgnoredAny>::deserialize(deserializer)?.to_meta())
     }
 }
 
-/// Metadata as it stands in JSON.
+/// Metadata as it stands in JSON. `A` is what is wanted of the annotations.
 #[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct MetaWire<'a> {
+#[serde(rename_all = "camelCase", default, bound(deserialize = "A: Default + Deserialize<'de>, 'de: 'a"))]
+pub(in crate::object) struct MetaWire<'a, A = IgnoredAny> {
+    pub(in crate::object) annotations: A,
     #[serde(borrow)]
     namespace: Text<'a>,
     #[serde(borrow)]
@@ -90,8 +91,8 @@ pub(super) struct MetaWire<'a> {
     owner_references: Vec<OwnerReferenceWire<'a>>,
 }
 
-impl MetaWire<'_> {
-    pub(super) fn to_meta(&self) -> Meta {
+impl<A> MetaWire<'_, A> {
+    pub(in crate::object) fn to_meta(&self) -> Meta {
         Meta {
             key: Key::new(&self.namespace, &self.name),
             uid: Uid::new(&self.uid),
@@ -106,7 +107,7 @@ impl MetaWire<'_> {
 }
 
 /// For `#[serde(deserialize_with)]`: a `metav1.Time`; `null` and the zero time of Go are none.
-pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+pub(in crate::object) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let text = Text::deserialize(deserializer)?;
     if text.is_empty() || *text == *"0001-01-01T00:00:00Z" {
         return Ok(None);

@@ -60,6 +60,8 @@ mod metadata_only;
 #[cfg(feature = "k8s-openapi")]
 mod openapi;
 mod owner;
+mod pod;
+mod replica_set;
 mod resource;
 pub mod selector;
 pub mod validation;
@@ -72,6 +74,8 @@ pub use labels::Labels;
 pub use meta::Meta;
 pub use metadata_only::MetadataOnly;
 pub use owner::OwnerReference;
+pub use pod::{Phase, Pod, Restarts};
+pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
 

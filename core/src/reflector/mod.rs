@@ -244,6 +244,14 @@ impl<T: Decode> Reflector<T> {
         [state, self.round.resync].into_iter().flatten().min()
     }
 
+    /// The call in flight, if one is.
+    pub const fn in_flight(&self) -> Option<CallId> {
+        match &self.state {
+            State::InFlight { id, .. } => Some(*id),
+            State::Waiting { .. } => None,
+        }
+    }
+
     /// The version that the store is as of, and that a watch would be resumed from; none before the first list.
     pub fn last_sync_resource_version(&self) -> &ResourceVersion {
         &self.last_sync

@@ -99,6 +99,26 @@ impl Status {
         self.reason == "TooManyRequests" || self.code == 429
     }
 
+    /// The object is not there (`IsNotFound`).
+    pub fn is_not_found(&self) -> bool {
+        self.is("NotFound", 404)
+    }
+
+    /// The object is not as the request supposes (`IsConflict`).
+    pub fn is_conflict(&self) -> bool {
+        self.is("Conflict", 409)
+    }
+
+    /// The object would not be valid (`IsInvalid`).
+    pub fn is_invalid(&self) -> bool {
+        self.is("Invalid", 422)
+    }
+
+    /// A cause has this reason (`HasStatusCause`).
+    pub fn has_cause(&self, reason: &str) -> bool {
+        self.causes.iter().any(|cause| cause.reason == reason)
+    }
+
     /// The server failed (`IsInternalError`).
     pub fn is_internal_error(&self) -> bool {
         self.is("InternalError", 500)

@@ -10,10 +10,13 @@ mod indexer;
 mod informer;
 mod keys;
 mod label_selector;
+mod rate_limiter;
 mod recorded;
 mod recreated;
 mod reflector;
+mod replicaset;
 mod script;
+mod workqueue;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -32,13 +35,25 @@ type Replay = fn(&Value, &mut Check);
 fn replay(name: &str) -> Option<Replay> {
     match name {
         "backoff" => Some(backoff::replay),
+        "claim" => Some(replicaset::claim::replay),
+        "deletion_order" => Some(replicaset::deletion_order::replay),
         "delta_fifo" => Some(fifo::replay_classic),
+        "event_routing" => Some(replicaset::event_routing::replay),
+        "expectations" => Some(replicaset::expectations::replay),
         "indexer" => Some(indexer::replay),
         "informer" => Some(informer::replay),
         "keys" => Some(keys::replay),
         "label_selector" => Some(label_selector::replay),
+        "manage_sync" => Some(replicaset::manage_sync::replay),
+        "pod_from_template" => Some(replicaset::pod_from_template::replay),
+        "pod_predicates" => Some(replicaset::pod_predicates::replay),
+        "rate_limiter" => Some(rate_limiter::replay),
         "real_fifo" => Some(fifo::replay_in_order),
         "reflector" => Some(reflector::replay),
+        "slow_start" => Some(replicaset::slow_start::replay),
+        "stale_guard" => Some(replicaset::stale_guard::replay),
+        "status" => Some(replicaset::status::replay),
+        "workqueue" => Some(workqueue::replay),
         _ => None,
     }
 }

@@ -1,0 +1,57 @@
+//! Settings of the state machine.
+
+use std::time::Duration;
+
+/// A bearer token and whom it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// The token, without `Bearer`.
+    pub token: String,
+    /// The name of the user.
+    pub user: String,
+    /// Whether the user may do everything (or else nothing).
+    pub admin: bool,
+}
+
+/// Settings of an [`crate::ApiServer`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Seed of uids and of the suffixes of generated names. Same seed, same names.
+    pub seed: u64,
+    /// How many changes of each kind are remembered, for watches that resume and for pages of a
+    /// list. An older version is answered with 410.
+    pub history: usize,
+    /// Whether `metadata.managedFields` are kept. Without them writes are cheaper; server-side apply needs them.
+    pub managed_fields: bool,
+    /// Whether the garbage collector and the namespace controller act.
+    pub controllers: bool,
+    /// Known tokens. If there are none, everybody is an administrator.
+    pub tokens: Vec<Token>,
+    /// Whether a request without a token is served as `system:anonymous` (who may nearly nothing) instead of refused.
+    pub anonymous: bool,
+    /// How long a watch lasts that does not say. The real server picks half an hour to an hour.
+    pub watch_timeout: Duration,
+    /// How long a request for a version from the future waits for it.
+    pub future_version_wait: Duration,
+    /// How long after a compaction the list cache still serves older versions.
+    pub compaction_delay: Duration,
+    /// How many watches may be open at once; more are answered with 429.
+    pub max_watches: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            history: 10_000,
+            managed_fields: true,
+            controllers: true,
+            tokens: Vec::new(),
+            anonymous: true,
+            watch_timeout: Duration::from_secs(30 * 60),
+            future_version_wait: Duration::from_secs(3),
+            compaction_delay: Duration::from_secs(15),
+            max_watches: 100_000,
+        }
+    }
+}

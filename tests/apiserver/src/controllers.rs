@@ -1,0 +1,212 @@
+//! The two controllers without which deletion would not be deletion: the garbage collector
+//! (`pkg/controller/garbagecollector`) and the namespace controller (`pkg/controller/namespace/deletion`).
+//!
+//! Both look again at what a write may have concerned; what they find they do through the same
+//! paths a client would use. Work is queued by uid and done by [`ApiServer::handle_timeout`].
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::delete::{DeleteOptions, stored_kind};
+use crate::json;
+use crate::kind::{EVENTS, KINDS, NAMESPACES, TABLES};
+use crate::server::{ApiServer, build};
+use crate::store::{Key, Object};
+use crate::time::Now;
+
+/// How many objects are looked at in one call.
+const BATCH: usize = 1000;
+
+/// What is to be looked at again.
+#[derive(Debug, Default)]
+pub(crate) struct Controllers {
+    queue: VecDeque<Arc<str>>,
+    /// When the queue became non-empty.
+    since: Duration,
+}
+
+impl Controllers {
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        (!self.queue.is_empty()).then_some(self.since)
+    }
+
+    fn push(&mut self, now: Now, uid: &Arc<str>) {
+        if self.queue.is_empty() {
+            self.since = now.monotonic;
+        }
+        if self.queue.back() != Some(uid) {
+            self.queue.push_back(uid.clone());
+        }
+    }
+}
+
+impl ApiServer {
+    /// To be called after an object was written.
+    pub(crate) fn after_write(&mut self, now: Now, table: usize, object: &Arc<Object>) {
+        self.wake_table(table);
+        if !self.config.controllers {
+            return;
+        }
+        let marked = object.json.windows(17).any(|w| w == b"deletionTimestamp");
+        if marked || !object.owners.is_empty() {
+            self.controllers.push(now, &object.uid);
+        }
+    }
+
+    /// To be called after an object was removed.
+    pub(crate) fn after_remove(&mut self, now: Now, table: usize, object: &Arc<Object>) {
+        self.wake_table(table);
+        if !self.config.controllers {
+            return;
+        }
+        for (dependent_table, key) in self.store.dependents(&object.uid) {
+            if let Some(dependent) = self.store.get(dependent_table, &key) {
+                let uid = dependent.uid.clone();
+                self.controllers.push(now, &uid);
+            }
+        }
+        // An owner may wait for it, and so may its namespace.
+        for owner in &object.owners {
+            self.controllers.push(now, owner);
+        }
+        let namespace = Key::new("", &object.key.namespace);
+        if let Some(namespace) = self.store.get(NAMESPACES, &namespace)
+            && namespace.fields.first().is_some_and(|phase| &**phase == "Terminating")
+        {
+            let uid = namespace.uid.clone();
+            self.controllers.push(now, &uid);
+        }
+    }
+
+    pub(crate) fn run_controllers(&mut self, now: Now) {
+        for _ in 0..BATCH {
+            let Some(uid) = self.controllers.queue.pop_front() else {
+                return;
+            };
+            if let Some((table, key)) = self.store.by_uid(&uid).cloned() {
+                if table == NAMESPACES {
+                    self.end_namespace(now, &key);
+                } else {
+                    self.collect(now, table, &key);
+                }
+            }
+        }
+    }
+
+    /// The garbage collector's look at one object (`attemptToDeleteItem`, `attemptToOrphan`).
+    fn collect(&mut self, now: Now, table: usize, key: &Key) {
+        let Some(object) = self.store.get(table, key).cloned() else {
+            return;
+        };
+        let value = object.value();
+        let finalizers = json::list(&value, &["metadata", "finalizers"]);
+        let deleting = json::meta(&value).contains_key("deletionTimestamp");
+        if deleting && finalizers.iter().any(|f| f == "orphan") {
+            for (t, k) in self.store.dependents(&object.uid) {
+                self.rewrite(now, t, &k, |v| {
+                    let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
+                    if let Some(list) = owners {
+                        list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&object.uid));
+                    }
+                });
+            }
+            self.drop_finalizer(now, table, key, "orphan");
+        } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
+            let mut blocked = false;
+            for (t, k) in self.store.dependents(&object.uid) {
+                let Some(dependent) = self.store.get(t, &k) else {
+                    continue;
+                };
+                let owners = dependent.value();
+                blocked |= json::list(&owners, &["metadata", "ownerReferences"]).iter().any(|o| {
+                    o.get("uid").and_then(Value::as_str) == Some(&object.uid)
+                        && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+                });
+                if !json::meta(&owners).contains_key("deletionTimestamp") {
+                    let options = DeleteOptions { policy: Some("Foreground".to_owned()), ..DeleteOptions::default() };
+                    drop(self.delete_object(now, stored_kind(t), &k, &options));
+                }
+            }
+            let left = self.store.dependents(&object.uid);
+            if !blocked || left.is_empty() {
+                self.drop_finalizer(now, table, key, "foregroundDeletion");
+            }
+        } else if !deleting && !object.owners.is_empty() {
+            let orphaned = object.owners.iter().all(|uid| self.store.by_uid(uid).is_none());
+            if orphaned {
+                drop(self.delete_object(now, stored_kind(table), key, &DeleteOptions::background()));
+            }
+        }
+    }
+
+    fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {
+        self.rewrite(now, table, key, |v| {
+            let list = json::meta_mut(v).get_mut("finalizers").and_then(Value::as_array_mut);
+            if let Some(list) = list {
+                list.retain(|f| f != name);
+            }
+        });
+    }
+
+    /// Changes an object, and removes it if it waits for nothing any more.
+    fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
+        let Some(old) = self.store.get(table, key).cloned() else {
+            return;
+        };
+        let mut value = old.value();
+        change(&mut value);
+        let meta = json::meta_mut(&mut value);
+        for list in ["finalizers", "ownerReferences"] {
+            if meta.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+                meta.remove(list);
+            }
+        }
+        if build(table, &value, old.rv).json == old.json {
+            return;
+        }
+        if crate::write::is_finished(&value, &KINDS[table]) {
+            self.remove(now, table, &old);
+            return;
+        }
+        let sealed = self.seal(table, &mut value);
+        self.stats.writes += 1;
+        let object = self.store.put(table, sealed);
+        self.after_write(now, table, &object);
+    }
+
+    /// Deletes what is in a terminating namespace, and then the namespace.
+    fn end_namespace(&mut self, now: Now, key: &Key) {
+        let Some(namespace) = self.store.get(NAMESPACES, key).cloned() else {
+            return;
+        };
+        if namespace.fields.first().is_none_or(|phase| &**phase != "Terminating") {
+            return;
+        }
+        let mut left = 0;
+        for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
+            let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
+            for object in objects {
+                let deleting = json::meta(&object.value()).contains_key("deletionTimestamp");
+                let gone = !deleting
+                    && self
+                        .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
+                        .is_ok_and(|d| d.gone);
+                left += usize::from(!gone && table != EVENTS);
+            }
+        }
+        if left == 0 {
+            self.rewrite(now, NAMESPACES, key, |v| {
+                let spec = json::map_mut(v, &["spec"]);
+                if let Some(list) = spec.get_mut("finalizers").and_then(Value::as_array_mut) {
+                    list.retain(|f| f != "kubernetes");
+                }
+                if json::list(spec, &["finalizers"]).is_empty() {
+                    spec.remove("finalizers");
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Paths that name no object: health, version, discovery; and the words of refusals by authorization.
+
+use serde_json::{Value, json};
+
+use crate::error::{ApiError, Subject};
+use crate::kind::{KINDS, Kind, Sub};
+use crate::media::{self, Media};
+use crate::render;
+use crate::request::{Query, Request, Response, Route, route};
+use crate::server::refusal;
+use crate::time::Now;
+
+fn text(status: u16, body: &str) -> Response {
+    Response {
+        status,
+        headers: vec![("content-type", "text/plain; charset=utf-8".to_owned())],
+        body: body.as_bytes().to_vec(),
+    }
+}
+
+/// Answers a path that names no object.
+pub(crate) fn answer(request: &Request, query: &Query, path: &str, known_group: bool, _now: Now) -> Response {
+    let error = |e: &ApiError| refusal(e, Media::JSON, &[]);
+    let parts: Vec<&str> = path.trim_end_matches('/').split('/').skip(1).collect();
+    let health = matches!(parts.first(), Some(&("healthz" | "livez" | "readyz")));
+    if health && request.method == "GET" {
+        return text(200, "ok");
+    }
+    let body = match parts.as_slice() {
+        ["version"] => Some(version()),
+        ["api"] if wants_aggregated(request) => return aggregated(|k| k.group.is_empty()),
+        ["apis"] if wants_aggregated(request) => return aggregated(|k| !k.group.is_empty()),
+        ["api"] => Some(json!({
+            "kind": "APIVersions", "versions": ["v1"],
+            "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1" }],
+        })),
+        ["apis"] => Some(
+            json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups().into_iter().map(group).collect::<Vec<_>>() }),
+        ),
+        ["apis", name] if groups().contains(name) => {
+            let mut g = group(name);
+            g["kind"] = "APIGroup".into();
+            g["apiVersion"] = "v1".into();
+            Some(g)
+        }
+        ["api", version] => resources("", version),
+        ["apis", group, version] => resources(group, version),
+        ["openapi", "v3"] => Some(crate::openapi::index()),
+        ["openapi", "v3", rest @ ..] => crate::openapi::document(&rest.join("/")),
+        _ => None,
+    };
+    match body {
+        Some(_) if request.method != "GET" => error(&ApiError::method_not_allowed()),
+        Some(body) => match media::negotiate(request, query) {
+            Ok(media) => {
+                let media = Media { encoding: media::Encoding::Json, ..media };
+                render::finish(200, body.to_string().into_bytes(), media)
+            }
+            Err(e) => error(&e),
+        },
+        None if known_group || parts.first() == Some(&"api") => error(&ApiError::no_such_resource()),
+        None => text(404, "404 page not found\n"),
+    }
+}
+
+fn version() -> Value {
+    json!({
+        "major": "1", "minor": "36", "emulationMajor": "1", "emulationMinor": "36",
+        "minCompatibilityMajor": "1", "minCompatibilityMinor": "35",
+        "gitVersion": "v1.36.2+sanskube", "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none", "compiler": "gc", "platform": "linux/amd64",
+    })
+}
+
+fn groups() -> Vec<&'static str> {
+    let mut names: Vec<&str> = KINDS.iter().map(|k| k.group).filter(|g| !g.is_empty()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn group(name: &str) -> Value {
+    let version = json!({ "groupVersion": format!("{name}/v1"), "version": "v1" });
+    json!({ "name": name, "versions": [version], "preferredVersion": version })
+}
+
+fn verbs(kind: &Kind) -> Vec<&'static str> {
+    let mut verbs = vec!["create", "delete"];
+    if kind.traits.delete_collection {
+        verbs.push("deletecollection");
+    }
+    verbs.extend(["get", "list", "patch", "update", "watch"]);
+    verbs
+}
+
+fn sub_verbs(sub: Sub) -> &'static [&'static str] {
+    match sub {
+        Sub::Binding | Sub::Eviction => &["create"],
+        Sub::Finalize => &["update"],
+        Sub::Log => &["get"],
+        Sub::Scale | Sub::Status => &["get", "patch", "update"],
+    }
+}
+
+/// Group, version and kind that a subresource speaks, where they are not its resource's.
+fn sub_kind(kind: &Kind, sub: Sub) -> (&'static str, &'static str, &'static str) {
+    match sub {
+        Sub::Binding => ("", "v1", "Binding"),
+        Sub::Eviction => ("policy", "v1", "Eviction"),
+        Sub::Scale => ("autoscaling", "v1", "Scale"),
+        Sub::Finalize | Sub::Log | Sub::Status => (kind.group, kind.version, kind.kind),
+    }
+}
+
+fn resources(group: &str, version: &str) -> Option<Value> {
+    let mut kinds: Vec<&Kind> = KINDS.iter().filter(|k| k.group == group && k.version == version).collect();
+    if kinds.is_empty() {
+        return None;
+    }
+    kinds.sort_by_key(|k| k.resource);
+    let mut list = Vec::new();
+    for kind in kinds {
+        let mut entry = json!({
+            "name": kind.resource, "singularName": kind.singular, "namespaced": kind.namespaced,
+            "kind": kind.kind, "verbs": verbs(kind),
+        });
+        if !kind.short_names.is_empty() {
+            entry["shortNames"] = json!(kind.short_names);
+        }
+        if !kind.categories.is_empty() {
+            entry["categories"] = json!(kind.categories);
+        }
+        list.push(entry);
+        for sub in kind.subresources {
+            let (g, v, k) = sub_kind(kind, *sub);
+            let mut entry = json!({
+                "name": format!("{}/{}", kind.resource, sub.name()), "singularName": "", "namespaced": kind.namespaced,
+                "kind": k, "verbs": sub_verbs(*sub),
+            });
+            if g != kind.group {
+                entry["group"] = g.into();
+                entry["version"] = v.into();
+            }
+            list.push(entry);
+        }
+    }
+    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let mut body = json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": list });
+    if !group.is_empty() {
+        body["apiVersion"] = "v1".into();
+    }
+    Some(body)
+}
+
+fn wants_aggregated(request: &Request) -> bool {
+    let accept = request.header("accept").unwrap_or_default();
+    media::clauses(accept).first().is_some_and(|(t, p)| {
+        let has = |k: &str, v: &str| p.iter().any(|(a, b)| a == k && b == v);
+        t == "application/json" && has("as", "APIGroupDiscoveryList") && has("v", "v2")
+    })
+}
+
+/// `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2`.
+fn aggregated(wanted: impl Fn(&Kind) -> bool) -> Response {
+    let mut items: Vec<Value> = Vec::new();
+    let mut names: Vec<&str> = KINDS.iter().filter(|k| wanted(k)).map(|k| k.group).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let mut kinds: Vec<&Kind> = KINDS.iter().filter(|k| k.group == name).collect();
+        kinds.sort_by_key(|k| k.resource);
+        let resources: Vec<Value> = kinds.into_iter().map(aggregated_resource).collect();
+        let mut item = json!({
+            "metadata": { "creationTimestamp": null },
+            "versions": [{ "version": "v1", "resources": resources, "freshness": "Current" }],
+        });
+        if !name.is_empty() {
+            item["metadata"]["name"] = name.into();
+        }
+        items.push(item);
+    }
+    let body = json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
+    });
+    let mut response = render::finish(200, body.to_string().into_bytes(), Media::JSON);
+    let content = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    response.headers = vec![("content-type", content.to_owned()), ("vary", "Accept".to_owned())];
+    response
+}
+
+fn aggregated_resource(kind: &Kind) -> Value {
+    let scope = if kind.namespaced { "Namespaced" } else { "Cluster" };
+    let mut entry = json!({
+        "resource": kind.resource, "singularResource": kind.singular, "scope": scope, "verbs": verbs(kind),
+        "responseKind": { "group": kind.group, "version": kind.version, "kind": kind.kind },
+    });
+    if !kind.short_names.is_empty() {
+        entry["shortNames"] = json!(kind.short_names);
+    }
+    if !kind.categories.is_empty() {
+        entry["categories"] = json!(kind.categories);
+    }
+    let subs: Vec<Value> = kind
+        .subresources
+        .iter()
+        .map(|sub| {
+            let (group, version, name) = sub_kind(kind, *sub);
+            json!({
+                "subresource": sub.name(), "verbs": sub_verbs(*sub),
+                "responseKind": { "group": group, "version": version, "kind": name },
+            })
+        })
+        .collect();
+    if !subs.is_empty() {
+        entry["subresources"] = subs.into();
+    }
+    entry
+}
+
+/// The refusal of a user who may nothing (`pkg/endpoints/handlers/responsewriters/errors.go`).
+pub(crate) fn forbidden(user: &str, request: &Request, path: &str) -> ApiError {
+    let parts: Vec<&str> = path.trim_end_matches('/').split('/').skip(1).collect();
+    let (group, rest) = match parts.as_slice() {
+        ["api", _, rest @ ..] if !rest.is_empty() => ("", rest),
+        ["apis", group, _, rest @ ..] if !rest.is_empty() => (*group, rest),
+        _ => {
+            let verb = request.method.to_lowercase();
+            return ApiError::path_forbidden(&format!("forbidden: User \"{user}\" cannot {verb} path \"{path}\""));
+        }
+    };
+    let (namespace, resource, name, sub) = match route(path) {
+        Route::Resource(p) => {
+            (p.namespace, p.kind.resource.to_owned(), p.name, p.sub.map(|s| s.name().to_owned()).unwrap_or_default())
+        }
+        _ => match rest {
+            ["namespaces", ns, resource, rest @ ..] => split(ns, resource, rest),
+            [resource, rest @ ..] => split("", resource, rest),
+            [] => split("", "", &[]),
+        },
+    };
+    let query = Query::parse(&request.target);
+    let verb = match (request.method.as_str(), name.is_empty()) {
+        ("GET", _) if query.flag("watch") => "watch",
+        ("GET", true) => "list",
+        ("GET", false) => "get",
+        ("POST", _) => "create",
+        ("PUT", _) => "update",
+        ("PATCH", _) => "patch",
+        ("DELETE", true) => "deletecollection",
+        ("DELETE", false) => "delete",
+        _ => "",
+    };
+    let full = if sub.is_empty() { resource.clone() } else { format!("{resource}/{sub}") };
+    let scope = if namespace.is_empty() {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace \"{namespace}\"")
+    };
+    let why = format!("User \"{user}\" cannot {verb} resource \"{full}\" in API group \"{group}\" {scope}");
+    ApiError::forbidden(Subject { group, resource: &resource }, &name, &why)
+}
+
+fn split(namespace: &str, resource: &str, rest: &[&str]) -> (String, String, String, String) {
+    let at = |i: usize| rest.get(i).copied().unwrap_or_default().to_owned();
+    (namespace.to_owned(), resource.to_owned(), at(0), at(1))
+}

@@ -1,0 +1,258 @@
+//! One connection: requests in, responses out, one after the other.
+
+use std::io;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use smol::channel::{Receiver, bounded};
+use smol::future::{FutureExt as _, or};
+use smol::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use smol::{Async, Timer};
+
+use super::codec::{self, Bad, Chunks, Framing, Head};
+use super::{ServerConfig, Shared};
+use crate::request::{Request, Response};
+use crate::server::{MAX_BODY, Reply};
+use crate::watch::{WatchId, WatchState};
+
+/// Bodies up to this size are read to their end before they are refused, so that the client gets to
+/// read the refusal.
+const MAX_DRAIN: usize = 64 << 20;
+/// Bytes of frames that are written at once.
+const WATCH_BUFFER: usize = 64 * 1024;
+
+/// What reading a request came to.
+enum Incoming {
+    Request(Box<Head>),
+    Refuse(Bad),
+    Closed,
+}
+
+/// Serves a connection to its end.
+pub(super) async fn serve(mut stream: Async<TcpStream>, shared: &Shared, config: &ServerConfig) -> io::Result<()> {
+    let mut input = Vec::new();
+    let mut output = Vec::new();
+    loop {
+        let head = match read_request(&mut stream, &mut input, config).await? {
+            Incoming::Request(head) => head,
+            Incoming::Closed => return Ok(()),
+            Incoming::Refuse(Bad(status)) => {
+                let body = format!(
+                    "{{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{{}},\"status\":\"Failure\",\"message\":\"malformed HTTP request\",\"code\":{status}}}\n"
+                );
+                let response = Response {
+                    status,
+                    headers: vec![("content-type", "application/json".to_owned())],
+                    body: body.into_bytes(),
+                };
+                output.clear();
+                codec::response(&Request::default(), response, false, &mut output);
+                return write(&mut stream, &output, config.write_deadline).await;
+            }
+        };
+        let reply = {
+            let now = shared.now();
+            shared.lock().api.handle_request(now, &head.request)
+        };
+        output.clear();
+        match reply {
+            Reply::Response(response) => {
+                shared.dispatch();
+                codec::response(&head.request, response, head.keep_alive, &mut output);
+                write(&mut stream, &output, config.write_deadline).await?;
+            }
+            Reply::Delayed { at, response } => {
+                Timer::after(at.saturating_sub(shared.begun.elapsed())).await;
+                codec::response(&head.request, response, head.keep_alive, &mut output);
+                write(&mut stream, &output, config.write_deadline).await?;
+            }
+            Reply::Hangup => {
+                shared.dispatch();
+                return Ok(());
+            }
+            Reply::Watch { id, head: response } => {
+                codec::stream_head(&response, &mut output);
+                let watching = Watching::begin(shared, id);
+                if !watch(&mut stream, shared, config, &watching, &mut output, &mut input).await? {
+                    return Ok(());
+                }
+            }
+        }
+        if !head.keep_alive {
+            return Ok(());
+        }
+        // Large buffers are not kept for idle connections.
+        output = Vec::new();
+        input.shrink_to_fit();
+    }
+}
+
+/// A watch and whoever waits for it; it is dropped with the connection.
+struct Watching<'a> {
+    shared: &'a Shared,
+    id: WatchId,
+    wake: Receiver<()>,
+}
+
+impl<'a> Watching<'a> {
+    fn begin(shared: &'a Shared, id: WatchId) -> Self {
+        let (waker, wake) = bounded(1);
+        // The watch may be in the ready queue already.
+        let _ = waker.try_send(());
+        shared.lock().watchers.insert(id, waker);
+        shared.dispatch();
+        Self { shared, id, wake }
+    }
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.watchers.remove(&self.id);
+        state.api.drop_watch(self.id);
+    }
+}
+
+/// Streams a watch; whether the connection can be used again.
+async fn watch(
+    stream: &mut Async<TcpStream>,
+    shared: &Shared,
+    config: &ServerConfig,
+    watching: &Watching<'_>,
+    output: &mut Vec<u8>,
+    input: &mut Vec<u8>,
+) -> io::Result<bool> {
+    let mut frames = Vec::new();
+    loop {
+        frames.clear();
+        let state = {
+            let now = shared.now();
+            shared.lock().api.poll_watch(watching.id, now, WATCH_BUFFER, &mut frames)
+        };
+        match state {
+            WatchState::Cut => codec::broken_chunk(&frames, output),
+            _ => codec::chunk(&frames, output),
+        }
+        if state == WatchState::Ended {
+            output.extend_from_slice(codec::LAST_CHUNK);
+        }
+        if !output.is_empty() {
+            write(stream, output, config.write_deadline).await?;
+            output.clear();
+        }
+        match state {
+            WatchState::Ended => return Ok(true),
+            WatchState::Cut => return Ok(false),
+            WatchState::More => continue,
+            WatchState::Open => {}
+        }
+        // The deadline of the watch may have moved.
+        let _ = shared.timer.try_send(());
+        let woken = async {
+            let _ = watching.wake.recv().await;
+            Ok::<bool, io::Error>(true)
+        };
+        let gone = async {
+            let mut byte = [0u8; 512];
+            match stream.read(&mut byte).await? {
+                0 => Ok(false),
+                n => {
+                    // A request after this one; it has to wait.
+                    input.extend_from_slice(&byte[..n]);
+                    if input.len() > codec::MAX_HEAD { Ok(false) } else { smol::future::pending().await }
+                }
+            }
+        };
+        if !or(woken, gone).await? {
+            return Ok(false);
+        }
+    }
+}
+
+async fn read_request(
+    stream: &mut Async<TcpStream>,
+    input: &mut Vec<u8>,
+    config: &ServerConfig,
+) -> io::Result<Incoming> {
+    // An idle connection may stay as it is; from the first byte on the time counts.
+    while input.is_empty() {
+        if fill(stream, input).await? == 0 {
+            return Ok(Incoming::Closed);
+        }
+    }
+    let reading = async {
+        let mut head = loop {
+            match codec::head(input) {
+                Ok(Some(head)) => break head,
+                Ok(None) => {}
+                Err(bad) => return Ok(Incoming::Refuse(bad)),
+            }
+            if fill(stream, input).await? == 0 {
+                return Ok(Incoming::Closed);
+            }
+        };
+        input.drain(..head.len);
+        let mut body = Vec::new();
+        if let Framing::Length(n) = head.framing
+            && n > MAX_DRAIN
+        {
+            head.keep_alive = false;
+            head.request.body = vec![0; MAX_BODY + 1];
+            return Ok(Incoming::Request(Box::new(head)));
+        }
+        if head.expects_continue && input.is_empty() {
+            stream.write_all(codec::CONTINUE).await?;
+        }
+        let mut chunks = Chunks::default();
+        let mut seen = 0usize;
+        loop {
+            let done = match head.framing {
+                Framing::Length(n) => {
+                    let take = (n - seen).min(input.len());
+                    if body.len() + take <= MAX_BODY {
+                        body.extend_from_slice(&input[..take]);
+                    } else {
+                        body.resize(MAX_BODY + 1, 0);
+                    }
+                    input.drain(..take);
+                    seen += take;
+                    seen == n
+                }
+                Framing::Chunked => match chunks.take(input, &mut body, MAX_BODY) {
+                    Ok(done) => done,
+                    Err(bad) => return Ok(Incoming::Refuse(bad)),
+                },
+            };
+            if done {
+                head.request.body = body;
+                return Ok(Incoming::Request(Box::new(head)));
+            }
+            if fill(stream, input).await? == 0 {
+                return Ok(Incoming::Closed);
+            }
+        }
+    };
+    let late = async {
+        Timer::after(config.request_deadline).await;
+        Ok(Incoming::Refuse(Bad(408)))
+    };
+    reading.or(late).await
+}
+
+async fn fill(stream: &mut Async<TcpStream>, input: &mut Vec<u8>) -> io::Result<usize> {
+    // No buffer is held while the connection is idle.
+    stream.readable().await?;
+    let mut buffer = [0u8; 16 * 1024];
+    let n = stream.read(&mut buffer).await?;
+    input.extend_from_slice(&buffer[..n]);
+    Ok(n)
+}
+
+async fn write(stream: &mut Async<TcpStream>, data: &[u8], deadline: Duration) -> io::Result<()> {
+    let writing = stream.write_all(data);
+    let late = async {
+        Timer::after(deadline).await;
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read"))
+    };
+    writing.or(late).await
+}

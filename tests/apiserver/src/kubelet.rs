@@ -1,0 +1,290 @@
+//! A pretend scheduler and kubelet: binds pods, makes them run and ready after small delays, and
+//! finishes their deletion. It uses the API server as any client would.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::request::{Request, Response};
+use crate::server::{ApiServer, Reply};
+use crate::time::{Now, rfc3339};
+use crate::watch::{WatchId, WatchState};
+
+/// Settings of a [`Kubelet`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KubeletConfig {
+    /// How many nodes there are, named `node-0`, `node-1`, ….
+    pub nodes: usize,
+    /// From the creation of a pod to its binding.
+    pub bind_after: Duration,
+    /// From the binding to the phase Running.
+    pub run_after: Duration,
+    /// From Running to the condition Ready.
+    pub ready_after: Duration,
+    /// From the deletion of a bound pod to its end.
+    pub terminate_after: Duration,
+}
+
+impl Default for KubeletConfig {
+    fn default() -> Self {
+        Self {
+            nodes: 3,
+            bind_after: Duration::from_millis(20),
+            run_after: Duration::from_millis(50),
+            ready_after: Duration::from_millis(50),
+            terminate_after: Duration::from_millis(100),
+        }
+    }
+}
+
+/// What a pod waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Bind,
+    Run,
+    Ready,
+    Terminate,
+}
+
+#[derive(Debug)]
+struct Pod {
+    uid: String,
+    step: Step,
+    at: Duration,
+    containers: Vec<(String, String)>,
+}
+
+/// A pretend scheduler and kubelet of all nodes.
+#[derive(Debug)]
+pub struct Kubelet {
+    config: KubeletConfig,
+    watch: Option<WatchId>,
+    pods: BTreeMap<(String, String), Pod>,
+    paused: bool,
+    next_node: usize,
+    next_ip: u32,
+    registered: bool,
+}
+
+impl Kubelet {
+    /// A kubelet that has seen no pod yet.
+    #[must_use]
+    pub fn new(config: KubeletConfig) -> Self {
+        Self { config, watch: None, pods: BTreeMap::new(), paused: false, next_node: 0, next_ip: 1, registered: false }
+    }
+
+    /// Does nothing until it is resumed; what became due meanwhile is done then.
+    pub fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    /// The watch it reads, so that a front knows whom to call when [`ApiServer::poll_ready`] names it.
+    #[must_use]
+    pub fn watch(&self) -> Option<WatchId> {
+        self.watch
+    }
+
+    /// When [`Self::handle_timeout`] has something to do next.
+    #[must_use]
+    pub fn poll_deadline(&self) -> Option<Duration> {
+        if self.paused { None } else { self.pods.values().map(|p| p.at).min() }
+    }
+
+    /// Reads what happened to pods, and does what is due. Calling it early is harmless.
+    pub fn handle_timeout(&mut self, now: Now, api: &mut ApiServer) {
+        if !self.registered {
+            self.registered = true;
+            self.register_nodes(now, api);
+        }
+        self.read(now, api);
+        if self.paused {
+            return;
+        }
+        let due: Vec<(String, String)> =
+            self.pods.iter().filter(|(_, p)| p.at <= now.monotonic).map(|(k, _)| k.clone()).collect();
+        for key in due {
+            self.act(now, api, &key);
+        }
+        self.read(now, api);
+    }
+
+    /// Makes a pod fail, as an eviction by the kubelet does. Whether the pod was there.
+    pub fn fail_pod(&mut self, now: Now, api: &mut ApiServer, namespace: &str, name: &str, reason: &str) -> bool {
+        let status = json!({ "status": {
+            "phase": "Failed", "reason": reason, "message": "The pod was failed on purpose.",
+            "conditions": [{ "type": "Ready", "status": "False", "lastTransitionTime": rfc3339(now.wall) }],
+        } });
+        self.pods.remove(&(namespace.to_owned(), name.to_owned()));
+        let response = patch_status(now, api, namespace, name, &status);
+        response.is_some_and(|r| r.status == 200)
+    }
+
+    fn register_nodes(&self, now: Now, api: &mut ApiServer) {
+        for i in 0..self.config.nodes {
+            let name = format!("node-{i}");
+            let resources = json!({ "cpu": "8", "memory": "16Gi", "pods": "1000" });
+            let node = json!({
+                "metadata": { "name": name, "labels": { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" } },
+                "status": {
+                    "capacity": resources, "allocatable": resources,
+                    "nodeInfo": { "kubeletVersion": "v1.36.2", "osImage": "sanskube", "containerRuntimeVersion": "pretend://1" },
+                    "addresses": [{ "type": "InternalIP", "address": format!("192.0.2.{}", i % 250 + 1) }, { "type": "Hostname", "address": name }],
+                },
+            });
+            send(now, api, "POST", "/api/v1/nodes", "application/json", &node);
+            let time = rfc3339(now.wall);
+            let ready = json!({ "status": { "conditions": [{
+                "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status",
+                "lastHeartbeatTime": time, "lastTransitionTime": time,
+            }] } });
+            let target = format!("/api/v1/nodes/{name}/status");
+            send(now, api, "PATCH", &target, STRATEGIC, &ready);
+            let taints = json!({ "spec": { "taints": null } });
+            send(now, api, "PATCH", &format!("/api/v1/nodes/{name}"), "application/merge-patch+json", &taints);
+        }
+    }
+
+    /// Follows the pods; a watch that ended is opened again.
+    fn read(&mut self, now: Now, api: &mut ApiServer) {
+        loop {
+            let id = match self.watch {
+                Some(id) => id,
+                None => {
+                    self.pods.clear();
+                    let target = "/api/v1/pods?watch=true&timeoutSeconds=86400";
+                    let request = Request::get(target).with_header("user-agent", AGENT);
+                    match api.handle_request(now, &request) {
+                        Reply::Watch { id, .. } => *self.watch.insert(id),
+                        _ => return,
+                    }
+                }
+            };
+            let mut frames = Vec::new();
+            let state = api.poll_watch(id, now, 1 << 20, &mut frames);
+            for line in frames.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+                if let Ok(frame) = serde_json::from_slice::<Value>(line) {
+                    self.observe(now, &frame);
+                }
+            }
+            match state {
+                WatchState::Open => return,
+                WatchState::More => {}
+                WatchState::Ended | WatchState::Cut => self.watch = None,
+            }
+        }
+    }
+
+    fn observe(&mut self, now: Now, frame: &Value) {
+        let text = |pointer: &str| frame.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let key = (text("/object/metadata/namespace"), text("/object/metadata/name"));
+        if text("/type") == "DELETED" || text("/object/kind") != "Pod" {
+            self.pods.remove(&key);
+            return;
+        }
+        let uid = text("/object/metadata/uid");
+        let bound = !text("/object/spec/nodeName").is_empty();
+        let phase = text("/object/status/phase");
+        let conditions = frame.pointer("/object/status/conditions").and_then(Value::as_array);
+        let ready = conditions.into_iter().flatten().any(|c| c["type"] == "Ready" && c["status"] == "True");
+        let gated = frame.pointer("/object/spec/schedulingGates").is_some();
+        let deleting = frame.pointer("/object/metadata/deletionTimestamp").is_some();
+        let step = match (deleting, bound, phase.as_str()) {
+            (true, true, _) => Some((Step::Terminate, self.config.terminate_after)),
+            (true, false, _) | (_, _, "Failed" | "Succeeded") => None,
+            (_, false, _) if gated => None,
+            (_, false, _) => Some((Step::Bind, self.config.bind_after)),
+            (_, true, "Pending") => Some((Step::Run, self.config.run_after)),
+            (_, true, _) if !ready => Some((Step::Ready, self.config.ready_after)),
+            _ => None,
+        };
+        let Some((step, delay)) = step else {
+            self.pods.remove(&key);
+            return;
+        };
+        if self.pods.get(&key).is_some_and(|p| p.uid == uid && p.step == step) {
+            return;
+        }
+        let containers = frame.pointer("/object/spec/containers").and_then(Value::as_array);
+        let containers = containers
+            .into_iter()
+            .flatten()
+            .map(|c| {
+                (c["name"].as_str().unwrap_or_default().to_owned(), c["image"].as_str().unwrap_or_default().to_owned())
+            })
+            .collect();
+        self.pods.insert(key, Pod { uid, step, at: now.monotonic + delay, containers });
+    }
+
+    fn act(&mut self, now: Now, api: &mut ApiServer, key: &(String, String)) {
+        let Some(pod) = self.pods.remove(key) else {
+            return;
+        };
+        let (namespace, name) = (key.0.as_str(), key.1.as_str());
+        let time = rfc3339(now.wall);
+        match pod.step {
+            Step::Bind => {
+                let node = format!("node-{}", self.next_node % self.config.nodes.max(1));
+                self.next_node += 1;
+                let binding = json!({ "metadata": { "name": name }, "target": { "kind": "Node", "name": node } });
+                let target = format!("/api/v1/namespaces/{namespace}/pods/{name}/binding");
+                send(now, api, "POST", &target, "application/json", &binding);
+            }
+            Step::Run | Step::Ready => {
+                let ready = pod.step == Step::Ready;
+                let ip = self.next_ip;
+                self.next_ip += u32::from(!ready);
+                let statuses: Vec<Value> = pod
+                    .containers
+                    .iter()
+                    .map(|(name, image)| {
+                        json!({
+                            "name": name, "image": image, "imageID": image, "ready": ready, "started": true,
+                            "restartCount": 0, "state": { "running": { "startedAt": time } }, "lastState": {},
+                        })
+                    })
+                    .collect();
+                let condition = |kind: &str, on: bool| json!({ "type": kind, "status": if on { "True" } else { "False" }, "lastTransitionTime": time });
+                let mut status = json!({
+                    "phase": "Running",
+                    "conditions": [
+                        condition("Initialized", true),
+                        condition("Ready", ready),
+                        condition("ContainersReady", ready),
+                    ],
+                    "containerStatuses": statuses,
+                });
+                if !ready {
+                    let address = format!("10.{}.{}.{}", ip >> 16 & 255, ip >> 8 & 255, ip & 255);
+                    status["startTime"] = time.clone().into();
+                    status["podIP"] = address.clone().into();
+                    status["podIPs"] = json!([{ "ip": address }]);
+                    status["hostIP"] = "192.0.2.1".into();
+                }
+                let uid = json!({ "metadata": { "uid": pod.uid }, "status": status });
+                patch_status(now, api, namespace, name, &uid);
+            }
+            Step::Terminate => {
+                let options = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": pod.uid } });
+                let target = format!("/api/v1/namespaces/{namespace}/pods/{name}");
+                send(now, api, "DELETE", &target, "application/json", &options);
+            }
+        }
+    }
+}
+
+const AGENT: &str = "kubelet/v1.36.2";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+
+fn patch_status(now: Now, api: &mut ApiServer, namespace: &str, name: &str, body: &Value) -> Option<Response> {
+    let target = format!("/api/v1/namespaces/{namespace}/pods/{name}/status");
+    send(now, api, "PATCH", &target, STRATEGIC, body)
+}
+
+fn send(now: Now, api: &mut ApiServer, method: &str, target: &str, content: &str, body: &Value) -> Option<Response> {
+    let request = Request::new(method, target).with_header("user-agent", AGENT).with_body(content, body.to_string());
+    match api.handle_request(now, &request) {
+        Reply::Response(response) | Reply::Delayed { response, .. } => Some(response),
+        Reply::Hangup | Reply::Watch { .. } => None,
+    }
+}

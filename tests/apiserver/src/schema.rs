@@ -1,0 +1,200 @@
+//! The schema of the served kinds: which fields an object has, in which order and with which
+//! rules. One table drives everything that is generic: decoding with its errors and warnings,
+//! the order of keys on the wire, protobuf, strategic merge patches and field ownership.
+//!
+//! The table is `schema/kubernetes.txt`; `schema/generate.py` derives it from the Go types of
+//! Kubernetes 1.36.2 (their `json`, `protobuf` and `patchStrategy` tags and `+listType` markers).
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Index of a [`Message`] in the [`Schema`].
+pub(crate) type MessageId = usize;
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Type {
+    Bool,
+    Bytes,
+    Duration,
+    Float,
+    Int32,
+    Int64,
+    IntOrString,
+    List(Box<Self>),
+    Map(Box<Self>),
+    Message(MessageId),
+    MicroTime,
+    Quantity,
+    /// Any JSON, kept as it is (`FieldsV1`, `RawExtension`).
+    Raw,
+    String,
+    Time,
+}
+
+/// How a list is merged and owned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ListKind {
+    Atomic,
+    /// Items are known by the values of these fields.
+    Map(Vec<&'static str>),
+    /// Items are scalars and known by their value.
+    Set,
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) tag: u32,
+    pub(crate) ty: Type,
+    pub(crate) omitempty: bool,
+    pub(crate) omitzero: bool,
+    pub(crate) pointer: bool,
+    pub(crate) list: ListKind,
+    pub(crate) atomic: bool,
+    /// The field comes from an embedded struct, which JSON flattens and protobuf nests under this tag.
+    pub(crate) nested: Option<u32>,
+    pub(crate) merge: bool,
+    pub(crate) merge_key: &'static str,
+    pub(crate) retain_keys: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) name: &'static str,
+    pub(crate) atomic: bool,
+    pub(crate) fields: Vec<Field>,
+    by_name: HashMap<&'static str, usize>,
+}
+
+impl Message {
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
+        self.by_name.get(name).map(|i| &self.fields[*i])
+    }
+
+    /// The Go name of the struct, without its package.
+    pub(crate) fn go_name(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, n)| n)
+    }
+}
+
+/// All messages.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    messages: Vec<Message>,
+    ids: HashMap<&'static str, MessageId>,
+}
+
+impl Schema {
+    pub(crate) fn message(&self, id: MessageId) -> &Message {
+        &self.messages[id]
+    }
+
+    /// The message of that name, which the caller knows to exist.
+    pub(crate) fn id(&self, name: &str) -> MessageId {
+        *self.ids.get(name).expect("kinds name messages of kubernetes.txt")
+    }
+
+    fn parse(text: &'static str) -> Self {
+        let heads = text.lines().filter(|l| !l.starts_with(' '));
+        let ids: HashMap<&'static str, MessageId> =
+            heads.enumerate().map(|(i, l)| (l.split(' ').next().unwrap_or(l), i)).collect();
+        let mut messages: Vec<Message> = Vec::with_capacity(ids.len());
+        let mut inline: Vec<(MessageId, usize, u32, MessageId)> = Vec::new();
+        for line in text.lines() {
+            let mut words = line.trim_start().split(' ');
+            let name = words.next().unwrap_or_default();
+            if !line.starts_with(' ') {
+                let atomic = words.next() == Some("atomic");
+                messages.push(Message { name, atomic, fields: Vec::new(), by_name: HashMap::new() });
+                continue;
+            }
+            let owner = messages.len() - 1;
+            let tag = words.next().and_then(|w| w.parse().ok()).expect("kubernetes.txt has a tag for each field");
+            let ty = parse_type(words.next().unwrap_or_default(), &ids);
+            let mut field = Field {
+                name,
+                tag,
+                ty,
+                omitempty: false,
+                omitzero: false,
+                pointer: false,
+                list: ListKind::Atomic,
+                atomic: false,
+                nested: None,
+                merge: false,
+                merge_key: "",
+                retain_keys: false,
+            };
+            let mut is_inline = false;
+            for word in words {
+                match word.split_once('=').unwrap_or((word, "")) {
+                    ("?", _) => field.omitempty = true,
+                    ("zero", _) => field.omitzero = true,
+                    ("*", _) => field.pointer = true,
+                    ("inline", _) => is_inline = true,
+                    ("list", "atomic") => field.list = ListKind::Atomic,
+                    ("list", "set") => field.list = ListKind::Set,
+                    ("list", keys) => field.list = ListKind::Map(keys.split(',').collect()),
+                    ("atomic", _) => field.atomic = true,
+                    ("merge", key) => (field.merge, field.merge_key) = (true, key),
+                    ("retain", _) => field.retain_keys = true,
+                    ("replace", _) => field.merge = false,
+                    _ => unreachable!("kubernetes.txt has no word {word}"),
+                }
+            }
+            if is_inline {
+                let Type::Message(inner) = field.ty else { unreachable!("only structs are embedded") };
+                inline.push((owner, messages[owner].fields.len(), tag, inner));
+            } else {
+                messages[owner].fields.push(field);
+            }
+        }
+        // From the last to the first, so that positions stay right.
+        for (owner, at, tag, inner) in inline.into_iter().rev() {
+            let fields: Vec<Field> =
+                messages[inner].fields.iter().map(|f| Field { nested: Some(tag), ..f.copy() }).collect();
+            messages[owner].fields.splice(at..at, fields);
+        }
+        for m in &mut messages {
+            m.by_name = m.fields.iter().enumerate().map(|(i, f)| (f.name, i)).collect();
+        }
+        Self { messages, ids }
+    }
+}
+
+impl Field {
+    fn copy(&self) -> Self {
+        Self { ty: self.ty.clone(), list: self.list.clone(), ..*self }
+    }
+}
+
+fn parse_type(word: &'static str, ids: &HashMap<&'static str, MessageId>) -> Type {
+    if let Some(item) = word.strip_prefix("[]") {
+        return Type::List(Box::new(parse_type(item, ids)));
+    }
+    if let Some(item) = word.strip_prefix("{}") {
+        return Type::Map(Box::new(parse_type(item, ids)));
+    }
+    match word {
+        "bool" => Type::Bool,
+        "bytes" => Type::Bytes,
+        "duration" => Type::Duration,
+        "float64" => Type::Float,
+        "int32" => Type::Int32,
+        "int64" => Type::Int64,
+        "intorstring" => Type::IntOrString,
+        "microtime" => Type::MicroTime,
+        "quantity" => Type::Quantity,
+        "raw" => Type::Raw,
+        "string" => Type::String,
+        "time" => Type::Time,
+        name => Type::Message(*ids.get(name).expect("kubernetes.txt is closed")),
+    }
+}
+
+/// The one schema.
+pub(crate) fn schema() -> &'static Schema {
+    static SCHEMA: OnceLock<Schema> = OnceLock::new();
+    SCHEMA.get_or_init(|| Schema::parse(include_str!("schema/kubernetes.txt")))
+}

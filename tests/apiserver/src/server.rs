@@ -1,0 +1,481 @@
+//! The state machine and its front door: who asks, for what, and who answers.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::config::Config;
+use crate::controllers::Controllers;
+use crate::discovery;
+use crate::error::ApiError;
+use crate::faults::{Faults, Verdict};
+use crate::kind::{KINDS, Kind, NAMESPACES, Sub, TABLES};
+use crate::media::{self, Media, Shape};
+use crate::request::{Place, Query, Request, Response, Route, route};
+use crate::store::{Key, Obj, Object, Store};
+use crate::time::Now;
+use crate::watch::{Watch, WatchId};
+use crate::{json, render};
+
+/// Bytes of a request's body, at most.
+pub(crate) const MAX_BODY: usize = 3 * 1024 * 1024;
+
+/// The answer to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// A complete response.
+    Response(Response),
+    /// A complete response, to be sent at a later (monotonic) time.
+    Delayed {
+        /// When to send it.
+        at: Duration,
+        /// What to send.
+        response: Response,
+    },
+    /// The connection closes without an answer (a fault rule says so).
+    Hangup,
+    /// An open watch: the response has this head, and its body comes from [`ApiServer::poll_watch`].
+    Watch {
+        /// The watch.
+        id: WatchId,
+        /// Status and headers; the body is empty.
+        head: Response,
+    },
+}
+
+/// Counters, for tests and summaries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Requests answered, watches included.
+    pub requests: u64,
+    /// Watches opened.
+    pub watches: u64,
+    /// Writes that took effect.
+    pub writes: u64,
+}
+
+/// An in-memory Kubernetes API server.
+///
+/// Deterministic: the same calls with the same times give the same answers.
+#[derive(Debug)]
+pub struct ApiServer {
+    pub(crate) config: Config,
+    pub(crate) store: Store,
+    pub(crate) watches: BTreeMap<WatchId, Watch>,
+    pub(crate) next_watch: u64,
+    /// The watches of each table.
+    pub(crate) watchers: Vec<Vec<WatchId>>,
+    /// When each watch has something to do by itself.
+    pub(crate) deadlines: BTreeSet<(Duration, WatchId)>,
+    pub(crate) ready: VecDeque<WatchId>,
+    pub(crate) controllers: Controllers,
+    /// Compactions that the list cache does not know of yet: when it will, and of which version.
+    compactions: VecDeque<(Duration, u64)>,
+    pub(crate) faults: Faults,
+    pub(crate) stats: Stats,
+    rng: u64,
+}
+
+/// An answer before it is written.
+pub(crate) enum Answer {
+    /// One object.
+    Object {
+        status: u16,
+        kind: &'static Kind,
+        object: Arc<Object>,
+    },
+    /// One object that is not stored as such (a dry run, a Scale).
+    Value {
+        status: u16,
+        message: &'static str,
+        kind: &'static str,
+        api_version: String,
+        value: Obj,
+    },
+    List(render::List),
+    /// A `Status` of success; the value holds its details.
+    Success {
+        status: u16,
+        details: Option<serde_json::Value>,
+    },
+    Raw(Response),
+    Watch(WatchId),
+    Delayed(Duration, ApiError),
+}
+
+/// What a request is about, once it is understood.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Now,
+    pub(crate) request: &'a Request,
+    pub(crate) query: &'a Query,
+    pub(crate) place: &'a Place,
+    pub(crate) media: Media,
+    /// Texts of `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Context<'_> {
+    pub(crate) fn key(&self) -> Key {
+        Key::new(&self.place.namespace, &self.place.name)
+    }
+
+    /// The name of the writer for managedFields: `fieldManager`, or the user agent up to the slash.
+    pub(crate) fn manager(&self) -> String {
+        match self.query.get("fieldManager") {
+            Some(m) if !m.is_empty() => m.to_owned(),
+            _ => {
+                let agent = self.request.header("user-agent").unwrap_or("unknown");
+                agent.split('/').next().unwrap_or_default().chars().take(128).collect()
+            }
+        }
+    }
+
+    pub(crate) fn dry_run(&self) -> bool {
+        !self.query.all("dryRun").is_empty()
+    }
+}
+
+impl ApiServer {
+    /// A server with the namespaces every cluster has, and nothing else.
+    #[must_use]
+    pub fn new(config: Config, now: Now) -> Self {
+        let store = Store::new(TABLES, config.history);
+        let mut server = Self {
+            rng: config.seed,
+            config,
+            store,
+            watches: BTreeMap::new(),
+            next_watch: 1,
+            watchers: vec![Vec::new(); TABLES],
+            deadlines: BTreeSet::new(),
+            ready: VecDeque::new(),
+            controllers: Controllers::default(),
+            compactions: VecDeque::new(),
+            faults: Faults::default(),
+            stats: Stats::default(),
+        };
+        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+            server.create_namespace(name, now);
+        }
+        server.store.forget_watches();
+        server.stats = Stats::default();
+        server
+    }
+
+    fn create_namespace(&mut self, name: &str, now: Now) {
+        let body = json!({ "metadata": { "name": name } }).to_string();
+        let request = Request::new("POST", "/api/v1/namespaces")
+            .with_header("user-agent", "kube-apiserver/v1.36")
+            .with_body("application/json", body);
+        drop(self.handle_unguarded(now, &request));
+    }
+
+    /// Answers a request.
+    ///
+    /// Work is bounded by the size of what is read or written: one object, or the objects of a list.
+    pub fn handle_request(&mut self, now: Now, request: &Request) -> Reply {
+        self.advance(now);
+        self.stats.requests += 1;
+        match self.faults.judge(request) {
+            Verdict::Pass => self.guard(now, request),
+            Verdict::Instead(response) => Reply::Response(response),
+            Verdict::After(response) => {
+                drop(self.guard(now, request));
+                Reply::Response(response)
+            }
+            Verdict::HangupAfter => {
+                drop(self.guard(now, request));
+                Reply::Hangup
+            }
+            Verdict::Hangup => Reply::Hangup,
+        }
+    }
+
+    fn guard(&mut self, now: Now, request: &Request) -> Reply {
+        match self.refuse(request) {
+            Some(error) => Reply::Response(refusal(&error, Media::JSON, &[])),
+            None => self.handle_unguarded(now, request),
+        }
+    }
+
+    /// Authentication and authorization.
+    fn refuse(&self, request: &Request) -> Option<ApiError> {
+        if self.config.tokens.is_empty() {
+            return None;
+        }
+        let bearer = request.header("authorization").and_then(|v| v.strip_prefix("Bearer "));
+        let user = match bearer {
+            Some(token) => match self.config.tokens.iter().find(|t| t.token == token) {
+                Some(t) if t.admin => return None,
+                Some(t) => t.user.as_str(),
+                None => return Some(ApiError::unauthorized()),
+            },
+            None if self.config.anonymous => "system:anonymous",
+            None => return Some(ApiError::unauthorized()),
+        };
+        let path = request.path();
+        let open = ["/healthz", "/livez", "/readyz", "/version"];
+        if open.iter().any(|p| path == *p || path.starts_with(&format!("{p}/"))) {
+            return None;
+        }
+        Some(discovery::forbidden(user, request, &path))
+    }
+
+    fn handle_unguarded(&mut self, now: Now, request: &Request) -> Reply {
+        let path = request.path();
+        let query = Query::parse(&request.target);
+        let place = match route(&path) {
+            Route::Resource(place) => place,
+            found => {
+                let response = discovery::answer(request, &query, &path, matches!(found, Route::Nowhere), now);
+                return Reply::Response(response);
+            }
+        };
+        let media = match media::negotiate(request, &query) {
+            Ok(media) => media,
+            Err(error) => return Reply::Response(refusal(&error, Media::JSON, &[])),
+        };
+        let mut cx = Context { now, request, query: &query, place: &place, media, warnings: Vec::new() };
+        let answer = self.dispatch(&mut cx);
+        let warnings = std::mem::take(&mut cx.warnings);
+        match answer {
+            Ok(Answer::Watch(id)) => {
+                self.stats.watches += 1;
+                let head = Response {
+                    status: 200,
+                    headers: vec![("content-type", media.content_type(true).to_owned())],
+                    body: Vec::new(),
+                };
+                Reply::Watch { id, head }
+            }
+            Ok(Answer::Delayed(at, error)) => Reply::Delayed { at, response: refusal(&error, media, &warnings) },
+            Ok(answer) => match render::answer(answer, &cx) {
+                Ok(mut response) => {
+                    add_warnings(&mut response, &warnings);
+                    Reply::Response(response)
+                }
+                Err(error) => Reply::Response(refusal(&error, media, &warnings)),
+            },
+            Err(error) => Reply::Response(refusal(&error, media, &warnings)),
+        }
+    }
+
+    fn dispatch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
+        if cx.request.body.len() > MAX_BODY {
+            return Err(ApiError::too_large(format!("Request entity too large: limit is {MAX_BODY}")));
+        }
+        let place = cx.place;
+        let named = !place.name.is_empty();
+        let everywhere = place.kind.namespaced && place.namespace.is_empty();
+        let is_list = matches!(cx.media.shape, Shape::PartialList);
+        let watching = place.watch || cx.query.flag("watch");
+        match (cx.request.method.as_str(), place.sub) {
+            ("GET", None) if watching => self.open_watch(cx),
+            ("GET", None) if named && is_list => Err(render::not_a_list(place.kind)),
+            ("GET", None) if named => self.read(cx),
+            ("GET", None) => self.list(cx),
+            ("POST", None) if !named && !everywhere => self.create(cx),
+            ("PUT", None | Some(Sub::Status)) if named => self.replace(cx),
+            ("PATCH", None | Some(Sub::Status)) if named => self.patch(cx),
+            ("DELETE", None) if named => self.delete(cx),
+            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => self.delete_collection(cx),
+            ("GET", Some(Sub::Status)) => self.read(cx),
+            ("GET", Some(Sub::Scale)) => self.read_scale(cx),
+            ("PUT" | "PATCH", Some(Sub::Scale)) => self.write_scale(cx),
+            ("POST", Some(Sub::Binding)) => self.bind(cx),
+            ("POST", Some(Sub::Eviction)) => self.evict(cx),
+            ("PUT", Some(Sub::Finalize)) => self.replace(cx),
+            ("GET", Some(Sub::Log)) => self.pod_log(cx),
+            _ => Err(ApiError::method_not_allowed()),
+        }
+    }
+
+    /// The object a place names.
+    pub(crate) fn find(&self, cx: &Context<'_>) -> Result<Arc<Object>, ApiError> {
+        let kind = cx.place.kind;
+        let found = self.store.get(kind.table, &cx.key());
+        found.cloned().ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
+    }
+
+    /// Turns a value in the form of its table into an object with the next version.
+    pub(crate) fn seal(&mut self, table: usize, value: &mut Obj) -> Object {
+        let rv = self.store.next_rv();
+        self.seal_at(table, value, rv)
+    }
+
+    /// The same with a version of one's own.
+    pub(crate) fn seal_at(&self, table: usize, value: &mut Obj, rv: u64) -> Object {
+        json::meta_mut(value).insert("resourceVersion".into(), rv.to_string().into());
+        build(table, value, rv)
+    }
+
+    /// When [`Self::handle_timeout`] must be called next, on the monotonic clock.
+    #[must_use]
+    pub fn poll_deadline(&self) -> Option<Duration> {
+        let watch = self.deadlines.first().map(|(at, _)| *at);
+        let compaction = self.compactions.front().map(|(at, _)| *at);
+        [watch, compaction, self.controllers.deadline()].into_iter().flatten().min()
+    }
+
+    /// Does what is due: ends watches, sends bookmarks, collects garbage.
+    pub fn handle_timeout(&mut self, now: Now) {
+        self.advance(now);
+        while let Some((at, id)) = self.deadlines.first().copied() {
+            if at > now.monotonic {
+                break;
+            }
+            self.deadlines.remove(&(at, id));
+            self.wake(id);
+        }
+        self.run_controllers(now);
+    }
+
+    fn advance(&mut self, now: Now) {
+        self.store.set_now(now.monotonic);
+        while let Some((_, rv)) = self.compactions.front().copied().filter(|(at, _)| *at <= now.monotonic) {
+            self.compactions.pop_front();
+            self.store.forget_snapshots(rv);
+        }
+    }
+
+    /// Compacts the history, as etcd does: objects stay, and after [`Config::compaction_delay`] lists of
+    /// older versions (and pages begun before) are answered with 410. Watches are not touched.
+    pub fn compact(&mut self, now: Now) {
+        self.compactions.push_back((now.monotonic + self.config.compaction_delay, self.store.rv()));
+    }
+
+    /// Restarts over the same objects: every watch ends, and none can begin at an older version.
+    pub fn restart(&mut self) {
+        self.store.forget_watches();
+        self.close_watches();
+    }
+
+    /// Forgets the history of a resource (its plural name): watches that are behind, and those that begin
+    /// at an older version, get a 410.
+    pub fn expire_history(&mut self, resource: &str) {
+        for kind in KINDS.iter().filter(|k| k.resource == resource) {
+            self.store.expire(kind.table);
+            self.wake_table(kind.table);
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// The version of the last write.
+    #[must_use]
+    pub fn resource_version(&self) -> u64 {
+        self.store.rv()
+    }
+
+    /// How many objects of a resource (its plural name, of any group) there are.
+    #[must_use]
+    pub fn count(&self, resource: &str) -> usize {
+        let kind = KINDS.iter().find(|k| k.resource == resource);
+        kind.map_or(0, |k| self.store.table(k.table).objects.len())
+    }
+
+    /// Switches for tests: refuse requests, freeze watches, forget history.
+    pub fn faults_mut(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    /// The state of a namespace: whether it exists, and whether it terminates.
+    pub(crate) fn namespace_terminates(&self, namespace: &str) -> Option<bool> {
+        let object = self.store.get(NAMESPACES, &Key::new("", namespace))?;
+        Some(object.fields.first().is_some_and(|phase| &**phase == "Terminating"))
+    }
+
+    /// SplitMix64.
+    pub(crate) fn random(&mut self) -> u64 {
+        self.rng = self.rng.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.rng;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A version 4 UUID.
+    pub(crate) fn uid(&mut self) -> String {
+        let (a, b) = (self.random(), self.random());
+        format!(
+            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+            a >> 32,
+            (a >> 16) & 0xffff,
+            a & 0xfff,
+            0x8000 | ((b >> 48) & 0x3fff),
+            b & 0xffff_ffff_ffff
+        )
+    }
+
+    /// A name from `generateName` (apiserver `pkg/storage/names/generate.go`).
+    pub(crate) fn generate_name(&mut self, prefix: &str) -> String {
+        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        let mut end = prefix.len().min(58);
+        while !prefix.is_char_boundary(end) {
+            end -= 1;
+        }
+        let mut name = prefix[..end].to_owned();
+        if self.faults.collide_names() {
+            name.push_str("bbbbb");
+            return name;
+        }
+        for _ in 0..5 {
+            let i = usize::try_from(self.random() % ALPHABET.len() as u64).unwrap_or(0);
+            name.push(char::from(ALPHABET[i]));
+        }
+        name
+    }
+}
+
+/// The stored form of a value that has its version already.
+pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
+    let kind = &KINDS[table];
+    let mut bytes = Vec::with_capacity(1024);
+    crate::encode::message(kind.message(), value, &mut bytes);
+    let text = |v: &serde_json::Value| v.as_str().unwrap_or_default().into();
+    let labels = json::map(value, &["metadata", "labels"]).into_iter().flatten();
+    let owners = json::list(value, &["metadata", "ownerReferences"]).iter();
+    Object {
+        key: Key::new(json::meta_text(value, "namespace"), json::meta_text(value, "name")),
+        rv,
+        uid: json::meta_text(value, "uid").into(),
+        json: bytes.into_boxed_slice(),
+        labels: labels.map(|(k, v)| (k.as_str().into(), text(v))).collect(),
+        fields: kind.fields.iter().map(|(_, path)| field_text(value, path)).collect(),
+        owners: owners.filter_map(|o| o.get("uid")?.as_str()).map(Arc::from).collect(),
+    }
+}
+
+/// A selectable field as text.
+fn field_text(value: &Obj, path: &[&str]) -> Box<str> {
+    match json::at(value, path) {
+        Some(serde_json::Value::String(s)) => s.as_str().into(),
+        Some(serde_json::Value::Number(n)) => n.to_string().into(),
+        Some(serde_json::Value::Bool(b)) => b.to_string().into(),
+        None if path.last().is_some_and(|k| *k == "hostNetwork" || *k == "unschedulable") => "false".into(),
+        _ => "".into(),
+    }
+}
+
+/// A refusal as a response.
+pub(crate) fn refusal(error: &ApiError, media: Media, warnings: &[String]) -> Response {
+    let mut response = render::status(error.code, &error.status(), media);
+    if let Some(seconds) = error.retry_after {
+        response.headers.push(("retry-after", seconds.to_string()));
+    }
+    add_warnings(&mut response, warnings);
+    response
+}
+
+fn add_warnings(response: &mut Response, warnings: &[String]) {
+    for w in warnings {
+        let text = w.replace('\\', "\\\\").replace('"', "\\\"");
+        response.headers.push(("warning", format!("299 - \"{text}\"")));
+    }
+}
