@@ -1,19 +1,25 @@
-//! What the store costs, counted by the allocator.
+//! What stores, queues and selectors cost, counted by the allocator.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::time::Duration;
 
 use sanskube::error::Refused;
 use sanskube::key::Key;
-use sanskube::object::Object;
+use sanskube::object::selector::Selector;
+use sanskube::object::{Labels, Object};
 use sanskube::resource_version::ResourceVersion;
 use sanskube::store::{Store, namespace_index};
+use sanskube::time::Instant;
 use sanskube::uid::Uid;
+use sanskube::workqueue::{Finish, Get, WorkQueue, rate};
 
 thread_local! {
     /// The bytes that this thread has allocated and not freed.
     static ALLOCATED: Cell<isize> = const { Cell::new(0) };
+    /// How often this thread has allocated.
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Counting;
@@ -22,6 +28,7 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.set(ALLOCATED.get() + layout.size() as isize);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         unsafe { System.alloc(layout) }
     }
 
@@ -126,4 +133,37 @@ fn a_replacement_by_nothing_leaves_the_store_at_its_starting_size() {
     drop(store.replace((0..1000).map(small), ResourceVersion::ZERO).unwrap());
     drop(store.replace([], ResourceVersion::ZERO).unwrap());
     assert_eq!(ALLOCATED.get() - start, 0);
+}
+
+#[test]
+fn as_many_keys_as_came_failed_and_went_leave_the_queue_at_its_starting_size() {
+    let mut queue = WorkQueue::new(rate::default_controller());
+    let start = ALLOCATED.get();
+    let mut now = Instant::ZERO;
+    for number in 0..OBJECTS {
+        queue.add(now, small(number).key());
+    }
+    while let Get::Item(key) = queue.poll_get(now) {
+        queue.finish(now, &key, Finish::Retry);
+    }
+    let full = ALLOCATED.get() - start;
+    while let Some(until) = queue.next_deadline() {
+        now = until;
+        while let Get::Item(key) = queue.poll_get(now) {
+            queue.finish(now, &key, Finish::Done);
+        }
+    }
+    assert!(now > Instant::ZERO + Duration::from_secs(60), "the keys have waited");
+    let left = ALLOCATED.get() - start;
+    assert!(left < 4096, "{left} of {full} bytes are left");
+    println!("{} bytes a key that waits for its retry", full / OBJECTS as isize);
+}
+
+#[test]
+fn matching_labels_does_not_allocate() {
+    let selector = Selector::parse("app=web,tier in (front,back),release!=canary,!debug,weight>5").unwrap();
+    let labels: Labels = [("app", "web"), ("tier", "back"), ("weight", "7")].into_iter().collect();
+    let before = ALLOCATIONS.get();
+    let matches = (0..1_000).filter(|_| selector.matches(&labels) && selector.clone().matches(&labels)).count();
+    assert_eq!((matches, ALLOCATIONS.get() - before), (1_000, 0));
 }
