@@ -121,6 +121,7 @@ const TABLE: &[Row] = &[
     (&[Pinned, Unpinned, Repeated],     token_expired,        ListInFull,             ListInFull),
     (&[Pinned],                         version_unavailable,  ListUnpinned,           ListUnpinned),
     (&[Unpinned],                       version_unavailable,  NewRound,               ListUnpinned),
+    (&[Pinned],                         bad_request,          ListUnpinned,           NewRound),
     (&[Pinned, Unpinned, Repeated],     anything,             NewRound,               NewRound),
 
     (&[Streaming],                      refused,              Resume,                 Resume),
@@ -136,12 +137,18 @@ const TABLE: &[Row] = &[
     (&[Watching],                       internal_error,       ResumeNow,              ResumeNow),
     (&[Watching],                       closed,               ResumeNow,              ResumeNow),
     (&[Opening, Watching],              silent,               ResumeNow,              ResumeNow),
+    (&[Watching],                       version_refused,      NewRound,               NewRound),
     (&[Watching],                       reported,             Resume,                 NewRound),
     (&[Opening, Watching],              anything,             NewRound,               NewRound),
 ];
 
 fn anything(_: &Cause) -> bool {
     true
+}
+
+/// Where the version is all that tells the request from one that works, it is the version that is bad.
+fn bad_request(cause: &Cause) -> bool {
+    cause.status().is_some_and(Status::is_bad_request)
 }
 
 fn closed(cause: &Cause) -> bool {
@@ -174,6 +181,11 @@ fn token_expired(cause: &Cause) -> bool {
 
 fn too_many_requests(cause: &Cause) -> bool {
     cause.status().is_some_and(Status::is_too_many_requests)
+}
+
+/// From this version no watch will ever start.
+fn version_refused(cause: &Cause) -> bool {
+    version_unavailable(cause) || bad_request(cause)
 }
 
 fn version_unavailable(cause: &Cause) -> bool {

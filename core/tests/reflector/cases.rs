@@ -161,6 +161,31 @@ fn an_error_event_ends_the_stream_and_is_never_stored() {
     }
 }
 
+#[test]
+fn a_version_that_the_stream_refuses_is_not_resumed_from_for_ever() {
+    for error in [too_large()[0].clone(), status(400, "BadRequest")] {
+        let mut peer = Peer::watching(500, &[]);
+        peer.send(event("ERROR", &error));
+        peer.await_call();
+        assert_eq!(peer.asked(), "list?resourceVersion=500");
+        peer.answer(504, &too_large()[0]);
+        assert_eq!(peer.asked(), "list?");
+    }
+}
+
+#[test]
+fn a_version_that_the_server_calls_a_bad_request_is_asked_for_once() {
+    let mut peer = Peer::watching(500, &[]);
+    peer.fail(Failure::Cut);
+    peer.await_call();
+    assert_eq!(peer.asked(), "list?resourceVersion=500");
+    peer.answer(400, &status(400, "BadRequest"));
+    assert_eq!(peer.asked(), "list?");
+    // If it was not the version, it is a failure like any other.
+    peer.answer(400, &status(400, "BadRequest"));
+    assert!(peer.await_call() >= Duration::from_millis(1600));
+}
+
 // kube-rs/kube#192
 #[test]
 fn a_bare_status_line_is_an_error_of_the_server() {
@@ -251,11 +276,17 @@ fn a_silent_watch_is_dropped_past_its_own_end_and_resumed() {
     peer.send(event("ADDED", &thing("p", 11)));
     peer.advance(Duration::from_secs(5));
     assert_eq!(peer.cancelled, 0);
+    // What is no event is no sign of life: it may come from anything on the way.
+    peer.send("\n");
     peer.advance_to_deadline();
     assert_eq!((peer.cancelled, peer.asked().as_str()), (1, "watch?resourceVersion=11"));
     assert!(peer.now.instant.as_nanos() < 11_000_000_000);
     // One that the server never answers is no better.
     peer.advance_to_deadline();
+    assert_eq!((peer.cancelled, peer.asked().as_str()), (2, "watch?resourceVersion=11"));
+    // Nor one whose deadline the transport has watched.
+    peer.now = peer.now.after(peer.call.as_ref().unwrap().deadline.since(peer.now.instant));
+    peer.fail(Failure::TimedOut);
     assert_eq!((peer.cancelled, peer.asked().as_str()), (2, "watch?resourceVersion=11"));
 }
 
@@ -287,23 +318,23 @@ fn a_silent_list_fails_on_its_own_limit() {
 #[test]
 fn requests_are_bounded_by_the_back_off_whatever_fails() {
     let minute = Duration::from_secs(60);
-    let count = |step: fn(&mut Peer)| {
-        let mut peer = Peer::new(|_| {});
+    let count = |stream: bool, step: fn(&mut Peer)| {
+        let mut peer = Peer::new(|config| config.watch_list = stream);
         while peer.now.instant.as_nanos() < minute.as_nanos() as u64 {
             peer.await_call();
             step(&mut peer);
         }
         peer.calls.len()
     };
-    assert!(count(|peer| peer.fail(Failure::Refused)) <= 7);
-    assert!(count(|peer| peer.answer(500, &status(500, "InternalError"))) <= 7);
+    assert!(count(false, |peer| peer.fail(Failure::Refused)) <= 7);
+    assert!(count(false, |peer| peer.answer(500, &status(500, "InternalError"))) <= 7);
     // The head alone heals nothing.
-    let open_and_end = count(|peer| {
+    let open_and_end = count(false, |peer| {
         peer.open();
         peer.end();
     });
     assert!(open_and_end <= 7, "{open_and_end}");
-    let list_and_refuse = count(|peer| {
+    let list_and_refuse = count(false, |peer| {
         if peer.call.as_ref().unwrap().watch {
             peer.fail(Failure::Cut);
         } else {
@@ -312,7 +343,7 @@ fn requests_are_bounded_by_the_back_off_whatever_fails() {
     });
     assert!(list_and_refuse <= 14, "{list_and_refuse}");
     // A server that sends an event and hangs up is asked a few times at once, and then more slowly.
-    let one_event = count(|peer| {
+    let one_event = count(false, |peer| {
         if peer.call.as_ref().unwrap().watch {
             peer.open();
             peer.send(event("MODIFIED", &thing("p", 11)));
@@ -322,6 +353,17 @@ fn requests_are_bounded_by_the_back_off_whatever_fails() {
         }
     });
     assert!(one_event <= 60, "{one_event}");
+    // So with streaming lists that never complete and lists that fail.
+    let never_whole = count(true, |peer| {
+        if peer.call.as_ref().unwrap().watch {
+            peer.open();
+            peer.send(event("ADDED", &thing("p", 11)));
+            peer.end();
+        } else {
+            peer.fail(Failure::Cut);
+        }
+    });
+    assert!(never_whole <= 70, "{never_whole}");
 }
 
 #[test]
