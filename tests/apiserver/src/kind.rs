@@ -13,6 +13,8 @@ pub(crate) struct Kind {
     pub(crate) kind: &'static str,
     pub(crate) resource: &'static str,
     pub(crate) singular: &'static str,
+    /// `storageVersionHash`: the first eight bytes of the SHA-256 of `group/version/Kind`.
+    pub(crate) storage_hash: &'static str,
     pub(crate) short_names: &'static [&'static str],
     pub(crate) categories: &'static [&'static str],
     pub(crate) namespaced: bool,
@@ -108,7 +110,7 @@ pub(crate) struct Strategy {
     /// Admission plugins that change the object on its creation.
     pub(crate) admit: fn(&mut Obj),
     /// Clears and sets what a creator may not.
-    pub(crate) prepare_create: fn(&mut Obj),
+    pub(crate) prepare_create: fn(&mut Obj, Now),
     /// The same for an update of the main resource, given the old object.
     pub(crate) prepare_update: fn(&mut Obj, &Obj),
     /// The same for an update of the status.
@@ -116,7 +118,9 @@ pub(crate) struct Strategy {
     pub(crate) validate: fn(&Obj, &mut Vec<Cause>),
     pub(crate) validate_update: fn(&Obj, &Obj, &mut Vec<Cause>),
     pub(crate) validate_status: fn(&Obj, &Obj, &mut Vec<Cause>),
-    /// Warnings on creation.
+    /// The kind's validation of an update looks at metadata once more than others do.
+    pub(crate) revalidates_meta: bool,
+    /// Which names are allowed.
     pub(crate) name: NameRule,
 }
 
@@ -130,12 +134,13 @@ pub(crate) enum NameRule {
 const NOTHING: Strategy = Strategy {
     default: |_| {},
     admit: |_| {},
-    prepare_create: |_| {},
+    prepare_create: |_, _| {},
     prepare_update: |_, _| {},
     prepare_status: |_, _, _| {},
     validate: |_, _| {},
     validate_update: |_, _, _| {},
     validate_status: |_, _, _| {},
+    revalidates_meta: false,
     name: NameRule::Subdomain,
 };
 
@@ -151,6 +156,15 @@ impl Kind {
             self.version.to_owned()
         } else {
             format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The Go package of the internal type.
+    pub(crate) fn package(&self) -> &'static str {
+        if self.group.is_empty() {
+            "core"
+        } else {
+            self.group.split('.').next().unwrap_or_default()
         }
     }
 
@@ -193,6 +207,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Namespace",
         resource: "namespaces",
         singular: "namespace",
+        storage_hash: "Q3oi5N2YM8M=",
         short_names: &["ns"],
         categories: &[],
         namespaced: false,
@@ -220,6 +235,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Pod",
         resource: "pods",
         singular: "pod",
+        storage_hash: "xPOwRZ+Yhw8=",
         short_names: &["po"],
         categories: &["all"],
         namespaced: true,
@@ -252,6 +268,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             prepare_status: strategy::pod::prepare_status,
             validate: strategy::pod::validate,
             validate_update: strategy::pod::validate_update,
+            revalidates_meta: true,
             ..NOTHING
         },
     },
@@ -261,6 +278,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ReplicaSet",
         resource: "replicasets",
         singular: "replicaset",
+        storage_hash: "P1RzHs8/mWQ=",
         short_names: &["rs"],
         categories: &["all"],
         namespaced: true,
@@ -290,6 +308,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ReplicationController",
         resource: "replicationcontrollers",
         singular: "replicationcontroller",
+        storage_hash: "Jond2If31h0=",
         short_names: &["rc"],
         categories: &["all"],
         namespaced: true,
@@ -309,6 +328,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             prepare_update: strategy::keep_status,
             prepare_status: strategy::keep_spec,
             validate: strategy::workload::validate_replication_controller,
+            revalidates_meta: true,
             validate_update: |new, _, causes| {
                 strategy::workload::validate_replication_controller(new, causes)
             },
@@ -322,6 +342,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ConfigMap",
         resource: "configmaps",
         singular: "configmap",
+        storage_hash: "qFsyl6wFWjQ=",
         short_names: &["cm"],
         categories: &[],
         namespaced: true,
@@ -334,6 +355,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         strategy: Strategy {
             validate: strategy::config_map::validate,
             validate_update: strategy::config_map::validate_update,
+            revalidates_meta: true,
             ..NOTHING
         },
     },
@@ -343,6 +365,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Event",
         resource: "events",
         singular: "event",
+        storage_hash: "r2yiGXH7wu8=",
         short_names: &["ev"],
         categories: &[],
         namespaced: true,
@@ -367,6 +390,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Lease",
         resource: "leases",
         singular: "lease",
+        storage_hash: "gqkMMb/YqFM=",
         short_names: &[],
         categories: &[],
         namespaced: true,
@@ -381,7 +405,8 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             ..PLAIN
         },
         strategy: Strategy {
-            default: strategy::lease::default,
+            prepare_create: |lease, _| strategy::lease::drop_disabled(lease),
+            prepare_update: |lease, _| strategy::lease::drop_disabled(lease),
             validate: strategy::lease::validate,
             validate_update: |new, _, causes| strategy::lease::validate(new, causes),
             ..NOTHING
@@ -393,6 +418,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Node",
         resource: "nodes",
         singular: "node",
+        storage_hash: "XwShjMxG9Fs=",
         short_names: &["no"],
         categories: &[],
         namespaced: false,
@@ -416,6 +442,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ResourceQuota",
         resource: "resourcequotas",
         singular: "resourcequota",
+        storage_hash: "8uhSgffRX6w=",
         short_names: &["quota"],
         categories: &[],
         namespaced: true,
@@ -438,6 +465,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Event",
         resource: "events",
         singular: "event",
+        storage_hash: "r2yiGXH7wu8=",
         short_names: &["ev"],
         categories: &[],
         namespaced: true,

@@ -59,12 +59,7 @@ pub(crate) fn not_a_list(kind: &Kind) -> ApiError {
 
 /// The Go name of the internal type.
 fn internal(kind: &Kind) -> String {
-    let package = if kind.group.is_empty() {
-        "core"
-    } else {
-        kind.group.split('.').next().unwrap_or_default()
-    };
-    format!("{package}.{}", kind.kind)
+    format!("{}.{}", kind.package(), kind.kind)
 }
 
 /// The JSON of an object as this kind, without `kind` and `apiVersion`.
@@ -318,17 +313,26 @@ const COMPRESS_FROM: usize = 128 * 1024;
 /// Compresses a large answer to a client that says it takes that.
 pub(crate) fn compress(request: &Request, response: &mut Response) {
     let accepted = request.header("accept-encoding").unwrap_or_default();
-    let takes_gzip = accepted.split(',').any(|e| e.split(';').next().is_some_and(|e| e.trim() == "gzip"));
+    let takes_gzip = accepted
+        .split(',')
+        .any(|e| e.split(';').next().is_some_and(|e| e.trim() == "gzip"));
     if !takes_gzip || request.method != "GET" || response.body.len() <= COMPRESS_FROM {
         return;
     }
-    let mut encoder = GzEncoder::new(Vec::with_capacity(response.body.len() / 8), Compression::fast());
+    let mut encoder = GzEncoder::new(
+        Vec::with_capacity(response.body.len() / 8),
+        Compression::fast(),
+    );
     if encoder.write_all(&response.body).is_ok()
         && let Ok(packed) = encoder.finish()
     {
         response.body = packed;
-        response.headers.push(("content-encoding", "gzip".to_owned()));
-        response.headers.push(("vary", "Accept-Encoding".to_owned()));
+        response
+            .headers
+            .push(("content-encoding", "gzip".to_owned()));
+        response
+            .headers
+            .push(("vary", "Accept-Encoding".to_owned()));
     }
 }
 

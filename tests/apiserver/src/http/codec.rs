@@ -216,12 +216,7 @@ fn start(response: &Response, keep_alive: bool, out: &mut Vec<u8>) {
 }
 
 /// Writes a complete response.
-pub(super) fn response(
-    request: &Request,
-    response: Response,
-    keep_alive: bool,
-    out: &mut Vec<u8>,
-) {
+pub(super) fn response(request: &Request, response: Response, keep_alive: bool, out: &mut Vec<u8>) {
     start(&response, keep_alive, out);
     if response.status != 204 {
         out.extend_from_slice(format!("content-length: {}\r\n", response.body.len()).as_bytes());

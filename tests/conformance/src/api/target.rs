@@ -5,7 +5,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use sanskube_apiserver::{ApiServer, Config, Now, Reply, Request, Response, Token, WatchId, WatchState};
+use sanskube_apiserver::{
+    ApiServer, Config, Now, Reply, Request, Response, Token, WatchId, WatchState,
+};
 use serde_json::{Value, json};
 
 use super::Case;
@@ -66,19 +68,38 @@ impl InProcess {
     /// A fresh server with the settings that a case was recorded with, at the time it was recorded.
     #[must_use]
     pub fn new(case: &Case) -> Self {
-        let recorded = case.recorded().find(|(k, _)| *k == "<created:1>").and_then(|(_, v)| v.as_str());
+        let recorded = case
+            .recorded()
+            .find(|(k, _)| *k == "<created:1>")
+            .and_then(|(_, v)| v.as_str());
         let wall = recorded.and_then(|t| t.parse().ok());
-        let wall = wall.unwrap_or_else(|| Timestamp::from_second(1_795_975_800).expect("a time of this century"));
-        let now = Now { monotonic: Duration::from_secs(1000), wall };
-        let token = |token: &str, user: &str, admin| Token { token: token.to_owned(), user: user.to_owned(), admin };
+        let wall = wall.unwrap_or_else(|| {
+            Timestamp::from_second(1_795_975_800).expect("a time of this century")
+        });
+        let now = Now {
+            monotonic: Duration::from_secs(1000),
+            wall,
+        };
+        let token = |token: &str, user: &str, admin| Token {
+            token: token.to_owned(),
+            user: user.to_owned(),
+            admin,
+        };
         let config = Config {
-            tokens: vec![token("admintoken", "admin", true), token("weaktoken", "weak", false)],
+            tokens: vec![
+                token("admintoken", "admin", true),
+                token("weaktoken", "weak", false),
+            ],
             anonymous: case.profile != "anonymous-off",
             // Recorded without a controller manager.
             controllers: false,
             ..Config::default()
         };
-        Self { api: ApiServer::new(config, now), now, watches: Vec::new() }
+        Self {
+            api: ApiServer::new(config, now),
+            now,
+            watches: Vec::new(),
+        }
     }
 
     /// Moves the clock, and does what becomes due on the way.
@@ -101,7 +122,10 @@ impl InProcess {
         for (id, stream) in &mut self.watches {
             let Some(watch) = *id else { continue };
             loop {
-                match self.api.poll_watch(watch, self.now, usize::MAX, &mut stream.body) {
+                match self
+                    .api
+                    .poll_watch(watch, self.now, usize::MAX, &mut stream.body)
+                {
                     WatchState::Open => break,
                     WatchState::More => {}
                     WatchState::Ended | WatchState::Cut => {
@@ -116,11 +140,24 @@ impl InProcess {
 }
 
 fn answer(response: Response) -> Answer {
-    let headers: Vec<(String, String)> =
-        response.headers.iter().map(|(n, v)| ((*n).to_owned(), v.clone())).collect();
-    let gzip = headers.iter().any(|(n, v)| n == "content-encoding" && v == "gzip");
-    let body = if gzip { unpack(&response.body) } else { response.body };
-    Answer { status: response.status, headers, body }
+    let headers: Vec<(String, String)> = response
+        .headers
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), v.clone()))
+        .collect();
+    let gzip = headers
+        .iter()
+        .any(|(n, v)| n == "content-encoding" && v == "gzip");
+    let body = if gzip {
+        unpack(&response.body)
+    } else {
+        response.body
+    };
+    Answer {
+        status: response.status,
+        headers,
+        body,
+    }
 }
 
 fn unpack(bytes: &[u8]) -> Vec<u8> {
@@ -145,7 +182,13 @@ impl Target for InProcess {
             }
             Reply::Hangup => return Err("no answer".to_owned()),
             Reply::Watch { id, head } => {
-                self.watches.push((Some(id), Stream { body: Vec::new(), ended_by: "client" }));
+                self.watches.push((
+                    Some(id),
+                    Stream {
+                        body: Vec::new(),
+                        ended_by: "client",
+                    },
+                ));
                 self.drain();
                 (answer(head), Some(self.watches.len() - 1))
             }
@@ -161,12 +204,20 @@ impl Target for InProcess {
             if let Some(max) = max_frames
                 && stream.body.iter().filter(|b| **b == b'\n').count() >= max
             {
-                let end = stream.body.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(max - 1);
+                let end = stream
+                    .body
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, b)| **b == b'\n')
+                    .nth(max - 1);
                 let end = end.map_or(0, |(i, _)| i + 1);
                 if let Some(id) = id.take() {
                     self.api.drop_watch(id);
                 }
-                return Stream { body: stream.body[..end].to_vec(), ended_by: "client" };
+                return Stream {
+                    body: stream.body[..end].to_vec(),
+                    ended_by: "client",
+                };
             }
             if id.is_none() {
                 return stream.clone();
@@ -198,7 +249,11 @@ impl Target for InProcess {
     fn reset(&mut self) -> Result<(), String> {
         let request = Request::new("POST", "/api/v1/namespaces")
             .with_header("authorization", "Bearer admintoken")
-            .with_body("application/json", json!({ "metadata": { "name": "golden" } }).to_string());
+            .with_header("user-agent", "golden-reset/1.0")
+            .with_body(
+                "application/json",
+                json!({ "metadata": { "name": "golden" } }).to_string(),
+            );
         match self.send(&request)? {
             (answer, _) if answer.status == 201 => Ok(()),
             (answer, _) => Err(String::from_utf8_lossy(&answer.body).into_owned()),
@@ -247,7 +302,10 @@ impl Http {
             request = request.with_body(content, body.to_string());
         }
         match self.send(&request) {
-            Ok((answer, _)) => (answer.status, serde_json::from_slice(&answer.body).unwrap_or(Value::Null)),
+            Ok((answer, _)) => (
+                answer.status,
+                serde_json::from_slice(&answer.body).unwrap_or(Value::Null),
+            ),
             Err(_) => (0, Value::Null),
         }
     }
@@ -279,15 +337,24 @@ impl Target for Http {
         if request.header("accept").is_none() {
             builder = builder.header("accept", "");
         }
-        let message = builder.body(request.body.clone()).map_err(|e| e.to_string())?;
+        let message = builder
+            .body(request.body.clone())
+            .map_err(|e| e.to_string())?;
         let response = self.agent.run(message).map_err(|e| e.to_string())?;
         let status = response.status().as_u16();
         let headers: Vec<(String, String)> = response
             .headers()
             .iter()
-            .map(|(n, v)| (n.as_str().to_owned(), v.to_str().unwrap_or_default().to_owned()))
+            .map(|(n, v)| {
+                (
+                    n.as_str().to_owned(),
+                    v.to_str().unwrap_or_default().to_owned(),
+                )
+            })
             .collect();
-        let streams = headers.iter().any(|(n, v)| n == "transfer-encoding" && v == "chunked")
+        let streams = headers
+            .iter()
+            .any(|(n, v)| n == "transfer-encoding" && v == "chunked")
             && request.method == "GET"
             && super::replay::is_watch(&request.target)
             && status == 200;
@@ -309,16 +376,33 @@ impl Target for Http {
                 drop(sender.send(Chunk::End));
             });
             self.watches.push(receiver);
-            return Ok((Answer { status, headers, body: Vec::new() }, Some(self.watches.len() - 1)));
+            return Ok((
+                Answer {
+                    status,
+                    headers,
+                    body: Vec::new(),
+                },
+                Some(self.watches.len() - 1),
+            ));
         }
         let mut body = Vec::new();
         reader.read_to_end(&mut body).map_err(|e| e.to_string())?;
-        Ok((Answer { status, headers, body }, None))
+        Ok((
+            Answer {
+                status,
+                headers,
+                body,
+            },
+            None,
+        ))
     }
 
     fn collect(&mut self, watch: usize, max_frames: Option<usize>) -> Stream {
         let give_up = Instant::now() + Duration::from_secs(45);
-        let mut stream = Stream { body: Vec::new(), ended_by: "client" };
+        let mut stream = Stream {
+            body: Vec::new(),
+            ended_by: "client",
+        };
         loop {
             let left = give_up.saturating_duration_since(Instant::now());
             match self.watches[watch].recv_timeout(left) {
@@ -329,7 +413,9 @@ impl Target for Http {
                 }
                 Err(_) => return stream,
             }
-            if max_frames.is_some_and(|max| stream.body.iter().filter(|b| **b == b'\n').count() >= max) {
+            if max_frames
+                .is_some_and(|max| stream.body.iter().filter(|b| **b == b'\n').count() >= max)
+            {
                 return stream;
             }
         }
@@ -359,19 +445,34 @@ impl Target for Http {
                     continue;
                 }
                 for item in list["items"].as_array().into_iter().flatten() {
-                    let object = format!("{base}/{}", item["metadata"]["name"].as_str().unwrap_or_default());
+                    let object = format!(
+                        "{base}/{}",
+                        item["metadata"]["name"].as_str().unwrap_or_default()
+                    );
                     if item["metadata"]["finalizers"].is_array() {
                         let patch = json!({ "metadata": { "finalizers": null } });
-                        self.call("PATCH", &object, Some(("application/merge-patch+json", patch)));
+                        self.call(
+                            "PATCH",
+                            &object,
+                            Some(("application/merge-patch+json", patch)),
+                        );
                     }
-                    self.call("DELETE", &format!("{object}?gracePeriodSeconds=0&propagationPolicy=Background"), None);
+                    self.call(
+                        "DELETE",
+                        &format!("{object}?gracePeriodSeconds=0&propagationPolicy=Background"),
+                        None,
+                    );
                 }
             }
             self.call("DELETE", &path, None);
             let (status, mut current) = self.call("GET", &path, None);
             if status == 200 {
                 current["spec"]["finalizers"] = json!([]);
-                self.call("PUT", &format!("{path}/finalize"), Some(("application/json", current)));
+                self.call(
+                    "PUT",
+                    &format!("{path}/finalize"),
+                    Some(("application/json", current)),
+                );
             }
         }
         for node in ["golden-n1", "golden-n2"] {
@@ -379,9 +480,15 @@ impl Target for Http {
         }
         for _ in 0..20 {
             let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "golden" } });
-            let (status, _) = self.call("POST", "/api/v1/namespaces", Some(("application/json", body)));
+            let (status, _) = self.call(
+                "POST",
+                "/api/v1/namespaces",
+                Some(("application/json", body)),
+            );
             let (_, current) = self.call("GET", "/api/v1/namespaces/golden", None);
-            if (status == 201 || status == 409) && current["metadata"]["deletionTimestamp"].is_null() {
+            if (status == 201 || status == 409)
+                && current["metadata"]["deletionTimestamp"].is_null()
+            {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(200));
