@@ -15,6 +15,7 @@ pub mod delta;
 pub mod differences {}
 pub mod error;
 pub mod informer;
+mod json;
 pub mod key;
 pub mod limits;
 pub mod machine;

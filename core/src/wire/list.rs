@@ -10,6 +10,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use super::frame::reuse;
 use super::scanner::Scanner;
 use crate::error::{DecodeError, Full, Malformed};
+use crate::json::Skim;
 use crate::limits::Limits;
 use crate::object::lenient::{Text, nullable};
 use crate::resource_version::ResourceVersion;
@@ -39,6 +40,8 @@ pub struct ListBody {
     item_bound: usize,
     rest_bound: usize,
     scanner: Scanner,
+    /// Follows an item that is an object or an array.
+    skim: Skim,
     place: Place,
     /// The list without the elements of `items`.
     rest: Vec<u8>,
@@ -55,8 +58,12 @@ enum Place {
     Rest(Member),
     /// In `items`, before an element; whether one must come.
     BeforeItem { needed: bool },
-    /// In an element of `items`.
+    /// In an element of `items` that is an object or an array.
     Item,
+    /// In another element, which ends where the next comma or bracket stands.
+    Scalar,
+    /// In `items`, behind an element.
+    AfterItem,
 }
 
 /// Where in the members of the top-level object.
@@ -81,6 +88,7 @@ impl ListBody {
             item_bound: limits.object_bytes,
             rest_bound: limits.answer_bytes,
             scanner: Scanner::new(),
+            skim: Skim::new(),
             place: Place::Rest(Member::Value),
             rest: Vec::new(),
             item: Vec::new(),
@@ -101,11 +109,19 @@ impl ListBody {
         // Where what was scanned but not kept begins.
         let mut start = 0;
         let mut next = 0;
-        while next < bytes.len() {
-            if self.place == Place::Item {
-                next += self.scanner.skip(&bytes[next..]);
+        while let Some(&byte) = bytes.get(next) {
+            if matches!(self.place, Place::BeforeItem { .. }) && matches!(byte, b'{' | b'[') {
+                self.place = Place::Item;
+                self.skim = Skim::new();
+                start = next;
             }
-            let Some(&byte) = bytes.get(next) else { break };
+            if self.place == Place::Item {
+                let Some(length) = self.skim.end(&bytes[next..])? else { break };
+                let (tail, rest) = (&bytes[start..next + length], &bytes[next + length..]);
+                *piece = rest;
+                self.place = Place::AfterItem;
+                return Ok(Some(self.hand_out(tail)?));
+            }
             let at = next;
             next += 1;
             let structural = self.scanner.step(byte)?;
@@ -116,48 +132,51 @@ impl ListBody {
                         self.keep_rest(&bytes[start..=at])?;
                     }
                 }
-                Place::BeforeItem { .. } if byte.is_ascii_whitespace() => {}
-                Place::BeforeItem { needed } if structural && byte == b']' => {
-                    if needed {
-                        return Err(Malformed::new("list", "an item is missing").into());
-                    }
+                Place::BeforeItem { .. } | Place::AfterItem if byte.is_ascii_whitespace() => {}
+                Place::BeforeItem { needed: false } | Place::AfterItem if byte == b']' => {
                     self.place = Place::Rest(Member::Value);
                     start = at;
                 }
-                Place::BeforeItem { .. } if structural && matches!(byte, b',' | b'}') => {
+                Place::AfterItem if byte == b',' => self.place = Place::BeforeItem { needed: true },
+                Place::AfterItem => return Err(Malformed::new("list", "a comma is missing").into()),
+                Place::BeforeItem { .. } if matches!(byte, b',' | b'}' | b']') => {
                     return Err(Malformed::new("list", "an item is missing").into());
                 }
                 Place::BeforeItem { .. } => {
-                    self.place = Place::Item;
+                    self.place = Place::Scalar;
                     start = at;
                 }
                 // The scanner has already left the array where the byte is its end.
-                Place::Item if structural && ends_item(byte, self.scanner.depth()) => {
+                Place::Scalar if structural && ends_item(byte, self.scanner.depth()) => {
                     let last = byte != b',';
                     self.place = if last { Place::Rest(Member::Value) } else { Place::BeforeItem { needed: true } };
                     if last {
                         self.keep_rest(&[byte])?;
                     }
-                    *piece = &bytes[at + 1..];
-                    let tail = &bytes[start..at];
-                    if self.item.is_empty() {
-                        self.check_item(tail.len())?;
-                        return Ok(Some(tail));
-                    }
-                    self.keep_item(tail)?;
-                    self.handed_out = true;
-                    return Ok(Some(&self.item));
+                    *piece = &bytes[next..];
+                    return Ok(Some(self.hand_out(&bytes[start..at])?));
                 }
-                Place::Item => {}
+                Place::Scalar | Place::Item => {}
             }
         }
         *piece = &[];
         match self.place {
             Place::Rest(_) => self.keep_rest(&bytes[start..])?,
-            Place::BeforeItem { .. } => {}
-            Place::Item => self.keep_item(&bytes[start..])?,
+            Place::BeforeItem { .. } | Place::AfterItem => {}
+            Place::Item | Place::Scalar => self.keep_item(&bytes[start..])?,
         }
         Ok(None)
+    }
+
+    /// The item of which this is the end, or the whole.
+    fn hand_out<'a, 'p: 'a>(&'a mut self, tail: &'p [u8]) -> Result<&'a [u8], Full> {
+        if self.item.is_empty() {
+            self.check_item(tail.len())?;
+            return Ok(tail);
+        }
+        self.keep_item(tail)?;
+        self.handed_out = true;
+        Ok(&self.item)
     }
 
     /// What the list says of itself, once its body has ended well.
@@ -216,7 +235,7 @@ impl ListBody {
     }
 }
 
-/// Whether a byte ends an element of `items`; `depth` is that after the byte.
+/// Whether a byte ends an element of `items` that is neither object nor array; `depth` is that after the byte.
 const fn ends_item(byte: u8, depth: u32) -> bool {
     matches!((byte, depth), (b',', 2) | (b']' | b'}', 1))
 }
