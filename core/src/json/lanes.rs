@@ -14,7 +14,10 @@ pub(super) fn lanes<const BYTES: usize, const WORDS: usize>(
     is: impl Fn(u8) -> bool,
 ) -> [u64; WORDS] {
     const { assert!(BYTES == WORDS * 8) };
-    let flags = bytes.map(|byte| u8::from(is(byte)));
+    let mut flags = [0; BYTES];
+    for (flag, byte) in flags.iter_mut().zip(bytes) {
+        *flag = u8::from(is(*byte));
+    }
     let words = flags.as_chunks().0;
     core::array::from_fn(|nth| u64::from_le_bytes(words[nth]))
 }
@@ -31,19 +34,6 @@ pub(super) const fn parity(word: u64) -> u64 {
     word.wrapping_mul(ONES) & ONES
 }
 
-/// The number of the first lane that is not zero.
-#[inline]
-pub(super) const fn first<const WORDS: usize>(lanes: [u64; WORDS]) -> Option<usize> {
-    let mut nth = 0;
-    while nth < WORDS {
-        if lanes[nth] != 0 {
-            return Some(nth * 8 + lanes[nth].trailing_zeros() as usize / 8);
-        }
-        nth += 1;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,8 +46,5 @@ mod tests {
         assert_eq!(told, [[0, 0, 1, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 1]]);
         assert_eq!(words.map(sum), [3, 2]);
         assert_eq!(parity(words[0]).to_le_bytes(), [0, 0, 1, 0, 0, 0, 0, 1]);
-        assert_eq!(first(words), Some(2));
-        assert_eq!(first([0, words[1]]), Some(11));
-        assert_eq!(first([0, 0]), None);
     }
 }

@@ -7,6 +7,7 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::lenient::Text;
+use crate::json::{Reader, Unexpected};
 
 /// A set of labels, sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,6 +33,17 @@ impl Labels {
     /// The labels, by rising key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// Reads a map of strings.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Unexpected> {
+        let mut labels = Vec::new();
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            let key = reader.utf8(key)?;
+            labels.push((key, reader.text()?));
+        }
+        Ok(labels.iter().map(|(key, value)| (&**key, &**value)).collect())
     }
 }
 
