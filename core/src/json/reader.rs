@@ -139,6 +139,11 @@ impl<'a> Reader<'a> {
         self.peek().map_or(Ok(()), |_| Err(self.unexpected("end")))
     }
 
+    /// How many bytes were read.
+    pub(crate) const fn position(&self) -> usize {
+        self.at
+    }
+
     pub(crate) const fn unexpected(&self, wanted: &'static str) -> Unexpected {
         Unexpected { wanted, at: self.at }
     }

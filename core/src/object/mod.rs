@@ -80,6 +80,7 @@ pub use resource::Resource;
 pub(crate) use resource::push_segment;
 
 use crate::error::{Malformed, Refused};
+use crate::json::Reader;
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
@@ -121,6 +122,16 @@ pub trait Decode: Object + Sized {
     /// # Errors
     /// The bytes are not JSON, or a field that the type knows has another type.
     fn decode(json: &[u8], resource: &Resource) -> Result<Self, Malformed>;
+
+    /// Reads the object that the bytes begin with, and tells how many of them it takes. What follows it is not looked at.
+    ///
+    /// # Errors
+    /// As for [`decode`](Self::decode); or the end of the object is not among the bytes.
+    fn decode_first(bytes: &[u8], resource: &Resource) -> Result<(Self, usize), Malformed> {
+        let mut reader = Reader::new(bytes);
+        let json = reader.raw().map_err(|e| Malformed::new("object", e))?;
+        Self::decode(json, resource).map(|object| (object, reader.position()))
+    }
 }
 
 impl<T: Object + DeserializeOwned> Decode for T {

@@ -115,8 +115,7 @@ impl<T: Decode> List<T> {
         body: &mut ListBody,
         mut piece: &[u8],
     ) -> Result<(), DecodeError> {
-        while let Some(item) = body.next_item(&mut piece)? {
-            let object = T::decode(item, &config.resource)?;
+        while let Some(object) = next_object::<T>(config, body, &mut piece)? {
             if object.name().is_empty() {
                 return Err(Malformed::new("list", "an item has no name").into());
             }
@@ -156,6 +155,23 @@ impl<T: Decode> List<T> {
     pub(super) fn take_objects(&mut self) -> Vec<T> {
         core::mem::take(&mut self.objects)
     }
+}
+
+/// The next object of a page. One that lies in the piece as a whole is decoded where it stands, and has its end where it was decoded to.
+fn next_object<T: Decode>(
+    config: &Config,
+    body: &mut ListBody,
+    piece: &mut &[u8],
+) -> Result<Option<T>, DecodeError> {
+    if let Some(bytes) = body.peek_item(piece)?
+        && let Ok((object, length)) = T::decode_first(bytes, &config.resource)
+    {
+        body.take_item(piece, length)?;
+        return Ok(Some(object));
+    }
+    // Its end is in another piece, or it is not as it should be.
+    let Some(item) = body.next_item(piece)? else { return Ok(None) };
+    Ok(Some(T::decode(item, &config.resource)?))
 }
 
 /// The collection's path and the selectors.

@@ -101,29 +101,55 @@ impl ListBody {
     /// # Errors
     /// A bound was hit, or brackets do not match. The answer must be given up.
     pub fn next_item<'a, 'p: 'a>(&'a mut self, piece: &mut &'p [u8]) -> Result<Option<&'a [u8]>, DecodeError> {
+        self.find_item(piece)?;
+        match self.place {
+            Place::Item => self.end_of_item(piece),
+            Place::Scalar => self.end_of_scalar(piece),
+            _ => Ok(None),
+        }
+    }
+
+    /// What a piece holds from the next item on, if that begins in it and is an object or an array; `piece` is moved there. For whoever
+    /// finds the end of an item by decoding it: [`take_item`](Self::take_item) says where that was, and
+    /// [`next_item`](Self::next_item) that it was not found.
+    ///
+    /// # Errors
+    /// As for [`next_item`](Self::next_item).
+    pub fn peek_item<'p>(&mut self, piece: &mut &'p [u8]) -> Result<Option<&'p [u8]>, DecodeError> {
+        self.find_item(piece)?;
+        let begins = self.place == Place::Item && self.item.is_empty() && !piece.is_empty();
+        Ok(begins.then_some(*piece))
+    }
+
+    /// Takes the item that was [peeked](Self::peek_item) at, of so many bytes.
+    ///
+    /// # Errors
+    /// It is larger than the bound. The answer must be given up.
+    pub fn take_item(&mut self, piece: &mut &[u8], length: usize) -> Result<(), Full> {
+        self.check_item(length)?;
+        *piece = piece.get(length..).unwrap_or_default();
+        self.place = Place::AfterItem;
+        Ok(())
+    }
+
+    /// Moves `piece` to the next item, or to the rest of the one that was begun, or to its end.
+    fn find_item(&mut self, piece: &mut &[u8]) -> Result<(), DecodeError> {
         if self.handed_out {
             self.handed_out = false;
             reuse(&mut self.item);
         }
         let bytes = *piece;
-        // Where what was scanned but not kept begins.
+        // Where what is kept begins.
         let mut start = 0;
-        let mut next = 0;
-        while let Some(&byte) = bytes.get(next) {
-            if matches!(self.place, Place::BeforeItem { .. }) && matches!(byte, b'{' | b'[') {
-                self.place = Place::Item;
+        for (at, &byte) in bytes.iter().enumerate() {
+            if matches!(self.place, Place::BeforeItem { .. }) && !matches!(byte, b',' | b'}' | b']') && !is_space(byte) {
                 self.skim = Skim::new();
-                start = next;
+                self.place = if matches!(byte, b'{' | b'[') { Place::Item } else { Place::Scalar };
             }
-            if self.place == Place::Item {
-                let Some(length) = self.skim.end(&bytes[next..])? else { break };
-                let (tail, rest) = (&bytes[start..next + length], &bytes[next + length..]);
-                *piece = rest;
-                self.place = Place::AfterItem;
-                return Ok(Some(self.hand_out(tail)?));
+            if matches!(self.place, Place::Item | Place::Scalar) {
+                *piece = &bytes[at..];
+                return Ok(());
             }
-            let at = next;
-            next += 1;
             let structural = self.scanner.step(byte)?;
             match self.place {
                 Place::Rest(member) => {
@@ -132,39 +158,51 @@ impl ListBody {
                         self.keep_rest(&bytes[start..=at])?;
                     }
                 }
-                Place::BeforeItem { .. } | Place::AfterItem if byte.is_ascii_whitespace() => {}
+                _ if is_space(byte) => {}
                 Place::BeforeItem { needed: false } | Place::AfterItem if byte == b']' => {
                     self.place = Place::Rest(Member::Value);
                     start = at;
                 }
                 Place::AfterItem if byte == b',' => self.place = Place::BeforeItem { needed: true },
                 Place::AfterItem => return Err(Malformed::new("list", "a comma is missing").into()),
-                Place::BeforeItem { .. } if matches!(byte, b',' | b'}' | b']') => {
-                    return Err(Malformed::new("list", "an item is missing").into());
-                }
-                Place::BeforeItem { .. } => {
-                    self.place = Place::Scalar;
-                    start = at;
-                }
-                // The scanner has already left the array where the byte is its end.
-                Place::Scalar if structural && ends_item(byte, self.scanner.depth()) => {
-                    let last = byte != b',';
-                    self.place = if last { Place::Rest(Member::Value) } else { Place::BeforeItem { needed: true } };
-                    if last {
-                        self.keep_rest(&[byte])?;
-                    }
-                    *piece = &bytes[next..];
-                    return Ok(Some(self.hand_out(&bytes[start..at])?));
-                }
-                Place::Scalar | Place::Item => {}
+                _ => return Err(Malformed::new("list", "an item is missing").into()),
             }
         }
         *piece = &[];
-        match self.place {
-            Place::Rest(_) => self.keep_rest(&bytes[start..])?,
-            Place::BeforeItem { .. } | Place::AfterItem => {}
-            Place::Item | Place::Scalar => self.keep_item(&bytes[start..])?,
+        if matches!(self.place, Place::Rest(_)) {
+            self.keep_rest(&bytes[start..])?;
         }
+        Ok(())
+    }
+
+    fn end_of_item<'a, 'p: 'a>(&'a mut self, piece: &mut &'p [u8]) -> Result<Option<&'a [u8]>, DecodeError> {
+        let Some(length) = self.skim.end(piece)? else {
+            self.keep_item(core::mem::take(piece))?;
+            return Ok(None);
+        };
+        let (tail, rest) = piece.split_at(length);
+        *piece = rest;
+        self.place = Place::AfterItem;
+        Ok(Some(self.hand_out(tail)?))
+    }
+
+    fn end_of_scalar<'a, 'p: 'a>(&'a mut self, piece: &mut &'p [u8]) -> Result<Option<&'a [u8]>, DecodeError> {
+        let bytes = *piece;
+        for (at, &byte) in bytes.iter().enumerate() {
+            let structural = self.scanner.step(byte)?;
+            // The scanner has already left the array where the byte is its end.
+            if structural && ends_item(byte, self.scanner.depth()) {
+                let last = byte != b',';
+                self.place = if last { Place::Rest(Member::Value) } else { Place::BeforeItem { needed: true } };
+                if last {
+                    self.keep_rest(&[byte])?;
+                }
+                *piece = &bytes[at + 1..];
+                return Ok(Some(self.hand_out(&bytes[..at])?));
+            }
+        }
+        *piece = &[];
+        self.keep_item(bytes)?;
         Ok(None)
     }
 
@@ -233,6 +271,10 @@ impl ListBody {
         }
         Ok(())
     }
+}
+
+const fn is_space(byte: u8) -> bool {
+    byte.is_ascii_whitespace()
 }
 
 /// Whether a byte ends an element of `items` that is neither object nor array; `depth` is that after the byte.

@@ -15,7 +15,15 @@ const DELETION_COST: &[u8] = b"controller.kubernetes.io/pod-deletion-cost";
 
 impl Decode for Pod {
     fn decode(json: &[u8], _resource: &Resource) -> Result<Self, Malformed> {
-        PodText::read(json).map(PodText::into_pod).map_err(|e| Malformed::new("pod", e))
+        let mut reader = Reader::new(json);
+        let pod = PodText::read(&mut reader).and_then(|pod| reader.end().map(|()| pod.into_pod()));
+        pod.map_err(|e| Malformed::new("pod", e))
+    }
+
+    fn decode_first(bytes: &[u8], _resource: &Resource) -> Result<(Self, usize), Malformed> {
+        let mut reader = Reader::new(bytes);
+        let pod = PodText::read(&mut reader).map_err(|e| Malformed::new("pod", e))?;
+        Ok((pod.into_pod(), reader.position()))
     }
 }
 
@@ -40,8 +48,7 @@ struct Ready {
 }
 
 impl<'a> PodText<'a> {
-    fn read(json: &'a [u8]) -> Result<Self, Unexpected> {
-        let reader = &mut Reader::new(json);
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Unexpected> {
         let mut pod = Self::default();
         let mut members = reader.object()?;
         while let Some(key) = reader.next_member(&mut members)? {
@@ -52,7 +59,6 @@ impl<'a> PodText<'a> {
                 _ => reader.skip()?,
             }
         }
-        reader.end()?;
         Ok(pod)
     }
 
