@@ -25,6 +25,27 @@ impl Uid {
         Self(parse_uuid(text).map_or_else(|| Repr::Text(text.into()), Repr::Uuid))
     }
 
+    /// The UUID that the uid is, if it is one.
+    pub(crate) const fn as_uuid(&self) -> Option<[u8; 16]> {
+        match &self.0 {
+            Repr::Uuid(bytes) => Some(*bytes),
+            Repr::Text(_) => None,
+        }
+    }
+
+    /// The uid that is this UUID.
+    pub(crate) const fn from_uuid(bytes: [u8; 16]) -> Self {
+        Self(Repr::Uuid(bytes))
+    }
+
+    /// Calls `take` with the text. Nothing is allocated.
+    pub(crate) fn with_text<R>(&self, take: impl FnOnce(&str) -> R) -> R {
+        match &self.0 {
+            Repr::Text(text) => take(text),
+            Repr::Uuid(bytes) => take(core::str::from_utf8(&uuid_text(bytes)).expect("hexadecimal digits are ASCII")),
+        }
+    }
+
     /// Whether the uid is the empty text, which the API never gives.
     pub fn is_empty(&self) -> bool {
         matches!(&self.0, Repr::Text(text) if text.is_empty())
@@ -33,6 +54,21 @@ impl Uid {
 
 /// Where the hyphens of a UUID stand, counted in its text.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+
+/// Writes a UUID.
+fn uuid_text(bytes: &[u8; 16]) -> [u8; 36] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; 36];
+    let mut places = (0..36).filter(|at| !HYPHENS.contains(at));
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 0xf] {
+            if let Some(place) = places.next() {
+                text[place] = DIGITS[usize::from(digit)];
+            }
+        }
+    }
+    text
+}
 
 /// Reads a UUID in the one form that this module writes: 36 characters, lower case, hyphens in place.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
@@ -98,18 +134,7 @@ impl Ord for Uid {
 
 impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Repr::Text(text) => f.write_str(text),
-            Repr::Uuid(bytes) => {
-                for (i, byte) in bytes.iter().enumerate() {
-                    if matches!(i, 4 | 6 | 8 | 10) {
-                        f.write_str("-")?;
-                    }
-                    write!(f, "{byte:02x}")?;
-                }
-                Ok(())
-            }
-        }
+        self.with_text(|text| f.write_str(text))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The metadata of an object, as far as a controller needs it.
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,7 +8,7 @@ use serde::de::{Deserialize, Deserializer};
 
 use super::labels::Labels;
 use super::lenient::{Text, nullable};
-use super::owner::{OwnerReference, OwnerReferenceText, OwnerReferenceWire};
+use super::owner::{OwnerReference, OwnerReferenceWire};
 use crate::json::{Reader, Unexpected};
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
@@ -114,53 +113,8 @@ fn parse_time(text: &str) -> Option<Option<Timestamp>> {
     }
 }
 
-/// Metadata as the built-in views read it.
-#[derive(Default)]
-pub(super) struct MetaText<'a> {
-    namespace: Cow<'a, str>,
-    name: Cow<'a, str>,
-    uid: Cow<'a, str>,
-    resource_version: Cow<'a, str>,
-    generation: i64,
-    creation: Option<Timestamp>,
-    deletion: Option<Timestamp>,
-    labels: Labels,
-    controller: Option<OwnerReferenceText<'a>>,
-}
-
-impl<'a> MetaText<'a> {
-    /// Reads the value of the member `key` if it is one that is kept, else skips it.
-    pub(super) fn read_member(&mut self, reader: &mut Reader<'a>, key: &[u8]) -> Result<(), Unexpected> {
-        match key {
-            b"namespace" => self.namespace = reader.text()?,
-            b"name" => self.name = reader.text()?,
-            b"uid" => self.uid = reader.text()?,
-            b"resourceVersion" => self.resource_version = reader.text()?,
-            b"generation" => self.generation = reader.integer()?,
-            b"creationTimestamp" => self.creation = read_time(reader)?,
-            b"deletionTimestamp" => self.deletion = read_time(reader)?,
-            b"labels" => self.labels = Labels::read(reader)?,
-            b"ownerReferences" => self.controller = OwnerReferenceText::read_controller(reader)?,
-            _ => reader.skip()?,
-        }
-        Ok(())
-    }
-
-    pub(super) fn into_meta(self) -> Meta {
-        Meta {
-            key: Key::new(&self.namespace, &self.name),
-            uid: Uid::new(&self.uid),
-            resource_version: ResourceVersion::new(&self.resource_version),
-            generation: self.generation,
-            creation: self.creation,
-            deletion: self.deletion,
-            labels: self.labels,
-            controller: self.controller.as_ref().map(|owner| Box::new(owner.into())),
-        }
-    }
-}
-
-fn read_time(reader: &mut Reader<'_>) -> Result<Option<Timestamp>, Unexpected> {
+/// The same of a reader.
+pub(super) fn read_time(reader: &mut Reader<'_>) -> Result<Option<Timestamp>, Unexpected> {
     let text = reader.text()?;
     parse_time(&text).ok_or_else(|| reader.unexpected("RFC 3339 time before"))
 }

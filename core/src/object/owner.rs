@@ -82,6 +82,19 @@ impl<'a> OwnerReferenceText<'a> {
         Ok(controller)
     }
 
+    pub(super) fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// Whether it is this owner.
+    pub(super) fn is(&self, owner: &OwnerReference) -> bool {
+        owner.uid == Uid::new(&self.uid)
+            && *owner.name == *self.name
+            && *owner.kind == *self.kind
+            && *owner.api_version == *self.api_version
+            && (owner.controller, owner.block_owner_deletion) == (self.controller, self.block_owner_deletion)
+    }
+
     fn read(reader: &mut Reader<'a>) -> Result<Self, Unexpected> {
         let mut owner = Self::default();
         let mut members = reader.object()?;

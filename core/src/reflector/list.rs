@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::config::Config;
 use super::failure::Doing;
 use crate::error::{DecodeError, Full, Malformed};
-use crate::object::Decode;
+use crate::object::{Decode, Shared};
 use crate::request::{Query, Request};
 use crate::resource_version::ResourceVersion;
 use crate::wire::ListBody;
@@ -112,10 +112,11 @@ impl<T: Decode> List<T> {
     pub(super) fn handle_body(
         &mut self,
         config: &Config,
+        shared: &mut Shared,
         body: &mut ListBody,
         mut piece: &[u8],
     ) -> Result<(), DecodeError> {
-        while let Some(object) = next_object::<T>(config, body, &mut piece)? {
+        while let Some(object) = next_object::<T>(config, shared, body, &mut piece)? {
             if object.name().is_empty() {
                 return Err(Malformed::new("list", "an item has no name").into());
             }
@@ -160,18 +161,27 @@ impl<T: Decode> List<T> {
 /// The next object of a page. One that lies in the piece as a whole is decoded where it stands, and has its end where it was decoded to.
 fn next_object<T: Decode>(
     config: &Config,
+    shared: &mut Shared,
     body: &mut ListBody,
     piece: &mut &[u8],
 ) -> Result<Option<T>, DecodeError> {
     if let Some(bytes) = body.peek_item(piece)?
-        && let Ok((object, length)) = T::decode_first(bytes, &config.resource)
+        && let Ok((object, length)) = T::decode_first(bytes, &config.resource, shared)
     {
         body.take_item(piece, length)?;
         return Ok(Some(object));
     }
     // Its end is in another piece, or it is not as it should be.
     let Some(item) = body.next_item(piece)? else { return Ok(None) };
-    Ok(Some(T::decode(item, &config.resource)?))
+    Ok(Some(decode_shared(item, config, shared)?))
+}
+
+/// An object of which these are all the bytes.
+pub(super) fn decode_shared<T: Decode>(json: &[u8], config: &Config, shared: &mut Shared) -> Result<T, Malformed> {
+    match T::decode_first(json, &config.resource, shared)? {
+        (object, length) if json[length..].trim_ascii().is_empty() => Ok(object),
+        _ => Err(Malformed::new("object", "something stands behind it")),
+    }
 }
 
 /// The collection's path and the selectors.

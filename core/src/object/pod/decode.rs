@@ -1,36 +1,53 @@
 //! Reading a pod: what is not needed is skipped without being built.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{Phase, Pod, Restarts};
+use super::{Odd, Phase, Pod, seconds};
 use crate::error::Malformed;
 use crate::json::{Reader, Unexpected};
-use crate::object::meta::MetaText;
-use crate::object::{Decode, Resource};
+use crate::key::Key;
+use crate::object::meta::read_time;
+use crate::object::owner::OwnerReferenceText;
+use crate::object::{Decode, Resource, Shared};
+use crate::resource_version::ResourceVersion;
 use crate::time::Timestamp;
+use crate::uid::Uid;
 
 /// The annotation that says how dear a pod is when its set is scaled down.
 const DELETION_COST: &[u8] = b"controller.kubernetes.io/pod-deletion-cost";
 
 impl Decode for Pod {
-    fn decode(json: &[u8], _resource: &Resource) -> Result<Self, Malformed> {
-        let mut reader = Reader::new(json);
-        let pod = PodText::read(&mut reader).and_then(|pod| reader.end().map(|()| pod.into_pod()));
-        pod.map_err(|e| Malformed::new("pod", e))
+    fn decode(json: &[u8], resource: &Resource) -> Result<Self, Malformed> {
+        let (pod, length) = Self::decode_first(json, resource, &mut Shared::default())?;
+        Reader::new(&json[length..]).end().map_err(malformed)?;
+        Ok(pod)
     }
 
-    fn decode_first(bytes: &[u8], _resource: &Resource) -> Result<(Self, usize), Malformed> {
+    fn decode_first(bytes: &[u8], _resource: &Resource, shared: &mut Shared) -> Result<(Self, usize), Malformed> {
         let mut reader = Reader::new(bytes);
-        let pod = PodText::read(&mut reader).map_err(|e| Malformed::new("pod", e))?;
-        Ok((pod.into_pod(), reader.position()))
+        let pod = PodText::read(&mut reader).and_then(|pod| pod.into_pod(shared));
+        Ok((pod.map_err(malformed)?, reader.position()))
     }
+}
+
+fn malformed(e: Unexpected) -> Malformed {
+    Malformed::new("pod", e)
 }
 
 /// What is read of a pod.
 #[derive(Default)]
 struct PodText<'a> {
-    meta: MetaText<'a>,
+    namespace: Cow<'a, str>,
+    name: Cow<'a, str>,
+    uid: Cow<'a, str>,
+    resource_version: Cow<'a, str>,
+    creation: Option<Timestamp>,
+    deletion: Option<Timestamp>,
+    /// The JSON of the labels; empty where there are none.
+    labels: &'a [u8],
+    controller: Option<OwnerReferenceText<'a>>,
     deletion_cost: i32,
     node: Cow<'a, str>,
     sidecars: Vec<Cow<'a, str>>,
@@ -66,8 +83,16 @@ impl<'a> PodText<'a> {
         let mut members = reader.object()?;
         while let Some(key) = reader.next_member(&mut members)? {
             match &*key {
+                b"namespace" => self.namespace = reader.text()?,
+                b"name" => self.name = reader.text()?,
+                b"uid" => self.uid = reader.text()?,
+                b"resourceVersion" => self.resource_version = reader.text()?,
+                b"creationTimestamp" => self.creation = read_time(reader)?,
+                b"deletionTimestamp" => self.deletion = read_time(reader)?,
+                b"labels" => self.labels = reader.raw()?,
                 b"annotations" => self.deletion_cost = read_deletion_cost(reader)?,
-                key => self.meta.read_member(reader, key)?,
+                b"ownerReferences" => self.controller = OwnerReferenceText::read_controller(reader)?,
+                _ => reader.skip()?,
             }
         }
         Ok(())
@@ -126,18 +151,39 @@ impl<'a> PodText<'a> {
         Ok(())
     }
 
-    fn into_pod(self) -> Pod {
-        let is_sidecar = |name: &Cow<'_, str>| self.sidecars.contains(name);
-        let sidecar = self.init_restarts.iter().filter(|(name, _)| is_sidecar(name)).map(|(_, restarts)| *restarts);
-        Pod {
-            node: (!self.node.is_empty()).then(|| (*self.node).into()),
+    fn into_pod(self, shared: &mut Shared) -> Result<Pod, Unexpected> {
+        let uid = Uid::new(&self.uid);
+        let version = ResourceVersion::new(&self.resource_version);
+        let (creation, changed) = (self.creation, self.ready.and_then(|ready| ready.changed));
+        let unfit = |time: Option<Timestamp>| time.filter(|time| seconds(*time).is_none());
+        let odd = Odd {
+            uid: uid.as_uuid().is_none().then(|| uid.clone()),
+            resource_version: if version.as_number().is_none() { version.clone() } else { ResourceVersion::NONE },
+            creation: unfit(creation),
+            deletion: self.deletion,
+            ready_changed: unfit(changed),
+            sidecar_restarts: self.sidecar_restarts(),
+            deletion_cost: self.deletion_cost,
+        };
+        Ok(Pod {
+            key: Key::new(&self.namespace, &self.name),
+            uid: uid.as_uuid().unwrap_or_default(),
+            resource_version: version.as_number(),
+            labels: shared.labels(self.labels)?,
+            controller: self.controller.as_ref().map(|owner| shared.owner(owner)),
+            node: shared.name(&self.node),
+            odd: (odd != Odd::default()).then(|| Box::new(odd)),
+            creation: creation.and_then(seconds),
+            ready_changed: changed.and_then(seconds),
+            restarts: self.restarts,
             phase: self.phase,
             ready: self.ready.is_some_and(|ready| ready.status),
-            ready_changed: self.ready.and_then(|ready| ready.changed),
-            restarts: Restarts { regular: self.restarts, sidecar: sidecar.fold(0, i32::max) },
-            deletion_cost: self.deletion_cost,
-            meta: self.meta.into_meta(),
-        }
+        })
+    }
+
+    fn sidecar_restarts(&self) -> i32 {
+        let sidecars = self.init_restarts.iter().filter(|(name, _)| self.sidecars.contains(name));
+        sidecars.map(|(_, restarts)| *restarts).fold(0, i32::max)
     }
 }
 
