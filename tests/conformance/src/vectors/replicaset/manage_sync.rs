@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sanskube::key::Key;
 use sanskube::recorder::Event;
+use sanskube::replicaset::template::TemplateFault;
 use sanskube::replicaset::{Caches, CallFailure, Finish, SyncFailure};
 use sanskube::request::{Method, Outcome, Request};
 use serde_json::{Value, json};
@@ -167,6 +168,9 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
     }
     if let Err(SyncFailure::Manage(failure)) = &synced.finish.result {
         happened.push(failure.clone());
+    }
+    if world.sets.get(key).is_some_and(|set| set.template_labels().is_empty()) {
+        happened.push(TemplateFault::NoLabels.to_string());
     }
     let status = |of: &Value| of["statusUpdates"][0]["body"]["status"].clone();
     let shown = FailureShown::new(
