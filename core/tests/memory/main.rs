@@ -5,7 +5,6 @@ mod counting;
 #[allow(dead_code)]
 #[path = "../reflector/peer.rs"]
 mod peer;
-mod selector;
+mod queue;
 mod store;
 mod stream;
-mod workqueue;
