@@ -5,5 +5,6 @@ mod counting;
 #[allow(dead_code)]
 #[path = "../reflector/peer.rs"]
 mod peer;
+mod relist;
 mod store;
 mod stream;
