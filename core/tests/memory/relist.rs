@@ -16,7 +16,7 @@ const OK: Head = Head { status: 200, retry_after: None };
 /// A list in which every `changed`-th object is at another version than the last time.
 fn list(version: u64, changed: usize) -> Vec<u8> {
     let item = |number: usize| {
-        let version = if number % changed == 0 { version } else { 1 };
+        let version = if number.is_multiple_of(changed) { version } else { 1 };
         format!(
             r#"{{"metadata":{{"namespace":"shop","name":"web-{number}","uid":"7d1c0f5e-0000-4000-8000-{number:012}",
             "resourceVersion":"{version}","labels":{{"app":"web","tier":"front","release":"stable"}},
