@@ -50,8 +50,7 @@ impl ApiServer {
         if !self.config.controllers {
             return;
         }
-        let marked = object.json.windows(17).any(|w| w == b"deletionTimestamp");
-        if marked || !object.owners.is_empty() {
+        if object.deleting || !object.owners.is_empty() {
             self.controllers.push(now, &object.uid);
         }
     }
@@ -106,7 +105,7 @@ impl ApiServer {
         };
         let value = object.value();
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
-        let deleting = json::meta(&value).contains_key("deletionTimestamp");
+        let deleting = object.deleting;
         if deleting && finalizers.iter().any(|f| f == "orphan") {
             for (t, k) in self.store.dependents(&object.uid) {
                 self.rewrite(now, t, &k, |v| {
@@ -122,7 +121,7 @@ impl ApiServer {
         } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
             let mut blocked = false;
             for (t, k) in self.store.dependents(&object.uid) {
-                let Some(dependent) = self.store.get(t, &k) else {
+                let Some(dependent) = self.store.get(t, &k).cloned() else {
                     continue;
                 };
                 let owners = dependent.value();
@@ -132,7 +131,7 @@ impl ApiServer {
                         o.get("uid").and_then(Value::as_str) == Some(&object.uid)
                             && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
                     });
-                if !json::meta(&owners).contains_key("deletionTimestamp") {
+                if !dependent.deleting {
                     let options = DeleteOptions {
                         policy: Some("Foreground".to_owned()),
                         ..DeleteOptions::default()
@@ -227,8 +226,7 @@ impl ApiServer {
                 .snapshot(&key.name, None, None)
                 .unwrap_or_default();
             for object in objects {
-                let deleting = json::meta(&object.value()).contains_key("deletionTimestamp");
-                let gone = !deleting
+                let gone = !object.deleting
                     && self
                         .delete_object(
                             now,

@@ -135,8 +135,8 @@ fn is_omitted(field: &Field, v: &Value) -> bool {
 /// Where a value sits, for messages.
 enum Path<'a> {
     Root,
-    Field(&'a Path<'a>, &'a str),
-    Index(&'a Path<'a>, usize),
+    Field(&'a Self, &'a str),
+    Index(&'a Self, usize),
 }
 
 impl Path<'_> {

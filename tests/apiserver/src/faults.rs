@@ -182,7 +182,9 @@ impl Faults {
             return None;
         }
         self.opened += 1;
-        (self.opened % self.cut_one_in == 0).then_some(self.cut_in_frame)
+        self.opened
+            .is_multiple_of(self.cut_one_in)
+            .then_some(self.cut_in_frame)
     }
 
     pub(crate) fn collide_names(&self) -> bool {

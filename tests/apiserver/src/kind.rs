@@ -107,8 +107,8 @@ const PLAIN: Traits = Traits {
 pub(crate) struct Strategy {
     /// Fills in defaults after decoding.
     pub(crate) default: fn(&mut Obj),
-    /// Admission plugins that change the object on its creation.
-    pub(crate) admit: fn(&mut Obj),
+    /// Admission plugins that change the object on its creation, or refuse it.
+    pub(crate) admit: fn(&mut Obj) -> Result<(), String>,
     /// Clears and sets what a creator may not.
     pub(crate) prepare_create: fn(&mut Obj, Now),
     /// The same for an update of the main resource, given the old object.
@@ -133,7 +133,7 @@ pub(crate) enum NameRule {
 
 const NOTHING: Strategy = Strategy {
     default: |_| {},
-    admit: |_| {},
+    admit: |_| Ok(()),
     prepare_create: |_, _| {},
     prepare_update: |_, _| {},
     prepare_status: |_, _, _| {},
@@ -330,7 +330,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             validate: strategy::workload::validate_replication_controller,
             revalidates_meta: true,
             validate_update: |new, _, causes| {
-                strategy::workload::validate_replication_controller(new, causes)
+                strategy::workload::validate_replication_controller(new, causes);
             },
             validate_status: strategy::workload::validate_status,
             ..NOTHING

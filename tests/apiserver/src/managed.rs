@@ -137,19 +137,16 @@ impl FieldSet {
         field_of: &dyn Fn(&str) -> Option<&'a Field>,
     ) {
         for (k, child) in &self.children {
-            match (k.split_once(':'), &mut *value) {
-                (Some(("f", name)), Value::Object(map)) => {
-                    if child.member {
-                        map.remove(name);
-                        continue;
-                    }
-                    let Some(inner) = map.get_mut(name) else {
-                        continue;
-                    };
-                    let field = field_of(name);
-                    child.remove_from_typed(inner, field);
+            if let (Some(("f", name)), Value::Object(map)) = (k.split_once(':'), &mut *value) {
+                if child.member {
+                    map.remove(name);
+                    continue;
                 }
-                _ => {}
+                let Some(inner) = map.get_mut(name) else {
+                    continue;
+                };
+                let field = field_of(name);
+                child.remove_from_typed(inner, field);
             }
         }
     }
@@ -385,7 +382,7 @@ pub(crate) fn element(item: &Value, kind: &ListKind) -> String {
                     Some(v) => drop(map.insert((*key).to_owned(), v.clone())),
                     // The only key with a default: that of ports.
                     None if *key == "protocol" => {
-                        drop(map.insert("protocol".to_owned(), "TCP".into()))
+                        drop(map.insert("protocol".to_owned(), "TCP".into()));
                     }
                     None => {}
                 }
@@ -438,7 +435,7 @@ fn collect(
     }
     match (ty, value) {
         (Type::Message(id), Value::Object(map)) => {
-            collect_message(map, schema().message(*id), path, set)
+            collect_message(map, schema().message(*id), path, set);
         }
         (Type::Map(item), Value::Object(map)) => {
             for (key, v) in map {

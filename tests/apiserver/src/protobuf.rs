@@ -207,7 +207,7 @@ pub(crate) fn decode(data: &[u8], id: MessageId) -> Result<(String, String, Obj)
                 for part in Parts(type_meta) {
                     match part? {
                         (1, Part::Bytes(b)) => {
-                            api_version = String::from_utf8_lossy(b).into_owned()
+                            api_version = String::from_utf8_lossy(b).into_owned();
                         }
                         (2, Part::Bytes(b)) => kind = String::from_utf8_lossy(b).into_owned(),
                         _ => {}

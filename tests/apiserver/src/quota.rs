@@ -90,7 +90,7 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
             let quantity = |key| {
                 status(key, n)
                     .and_then(Quantity::parse)
-                    .unwrap_or(Quantity::from_count(0))
+                    .unwrap_or_else(|| Quantity::from_count(0))
             };
             let (hard, used) = (quantity("hard"), quantity("used"));
             let sum = used.plus(one);

@@ -136,7 +136,7 @@ pub(crate) fn answer(answer: Answer, cx: &Context<'_>) -> Result<Response, ApiEr
                     media.encoding = Encoding::Json;
                     table::write(
                         kind,
-                        &[o.clone()],
+                        std::slice::from_ref(&o),
                         &table_meta(&o),
                         include,
                         true,
@@ -158,7 +158,7 @@ pub(crate) fn answer(answer: Answer, cx: &Context<'_>) -> Result<Response, ApiEr
             let id = schema::schema().id(message);
             match (media.encoding, media.shape) {
                 (Encoding::Protobuf, _) => {
-                    protobuf::envelope(kind, &api_version, id, &value, &mut body)
+                    protobuf::envelope(kind, &api_version, id, &value, &mut body);
                 }
                 (_, Shape::Partial) => partial_json(&value, &mut body),
                 _ => {

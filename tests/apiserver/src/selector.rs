@@ -158,7 +158,7 @@ impl Lexer<'_> {
                     values.push(w);
                     match self.next() {
                         Token::Symbol(",") if self.peek() == Token::Symbol(")") => {
-                            values.push(String::new())
+                            values.push(String::new());
                         }
                         Token::Symbol(",") => {}
                         Token::Symbol(")") => break,
@@ -275,9 +275,10 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
     };
     if let Operator::In(values) | Operator::NotIn(values) = &operator {
         if values.is_empty() {
-            return Err(format!(
+            return Err(
                 "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
-            ));
+                    .to_string(),
+            );
         }
         for (i, v) in values.iter().enumerate() {
             if let Some(fault) = meta::label_value_faults(v).first() {

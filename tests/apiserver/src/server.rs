@@ -506,6 +506,7 @@ pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
             .filter_map(|o| o.get("uid")?.as_str())
             .map(Arc::from)
             .collect(),
+        deleting: json::meta(value).contains_key("deletionTimestamp"),
     }
 }
 

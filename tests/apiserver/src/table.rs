@@ -55,9 +55,9 @@ pub(crate) fn write(
     encode::message(schema::schema().id("meta.ListMeta"), metadata, out);
     out.extend_from_slice(b",\"columnDefinitions\":");
     if with_columns {
-        write_columns(kind, out)
+        write_columns(kind, out);
     } else {
-        out.extend_from_slice(b"null")
+        out.extend_from_slice(b"null");
     }
     out.extend_from_slice(b",\"rows\":[");
     for (i, object) in objects.iter().enumerate() {
@@ -185,9 +185,9 @@ fn cells(kind: &Kind, value: &Obj, now: Timestamp) -> Vec<Value> {
                 let used = path::text(value, &["status", "used", k]);
                 let text = format!("{k}: {used}/{}", hard.as_str().unwrap_or_default());
                 if k.starts_with("limits.") {
-                    limits.push(text)
+                    limits.push(text);
                 } else {
-                    requests.push(text)
+                    requests.push(text);
                 }
             }
             vec![
@@ -347,7 +347,7 @@ fn event_cells(name: Value, event: &Obj, now: Timestamp) -> Vec<Value> {
         None => or(text(&["lastTimestamp"]), &first),
     };
     let count = path::int(event, &["series", "count"])
-        .or(path::int(event, &["count"]))
+        .or_else(|| path::int(event, &["count"]))
         .unwrap_or(1);
     let kind = text(&["involvedObject", "kind"]).to_lowercase();
     let object = if kind.is_empty() {

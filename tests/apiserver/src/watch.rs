@@ -11,7 +11,7 @@ use crate::decode::zero_message;
 use crate::error::ApiError;
 use crate::kind::{Kind, REPLICA_SETS};
 use crate::media::{Encoding, Media, Shape};
-use crate::read::validate_list_options;
+use crate::read::{parse_version, validate_list_options};
 use crate::request::Query;
 use crate::schema::schema;
 use crate::selector::Selector;
@@ -127,14 +127,9 @@ impl ApiServer {
             ));
         }
         let text = cx.query.text("resourceVersion");
-        let rv: u64 = match text {
-            "" => 0,
-            _ => text.parse().map_err(|_| {
-                ApiError::internal(format!(
-                    "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
-                ))
-            })?,
-        };
+        let rv = parse_version(text)
+            .map_err(ApiError::internal)?
+            .unwrap_or(0);
         let now = cx.now.monotonic;
         let bookmarks = cx.query.flag("allowWatchBookmarks");
         let send_initial = cx

@@ -56,12 +56,11 @@ pub(crate) fn validate_options(cx: &Context<'_>, options: &str) -> Result<(), Ap
     if manager.len() > 128 {
         causes.push(Cause::too_long("fieldManager", 128));
     }
-    if manager.chars().any(char::is_control) {
-        causes.push(Cause::invalid(
-            "fieldManager",
-            &manager.into(),
-            "should only contain printable characters",
-        ));
+    if let Some((at, _)) = manager.char_indices().find(|(_, c)| c.is_control()) {
+        let detail = format!(
+            "should only contain printable characters (invalid character at position {at})"
+        );
+        causes.push(Cause::invalid("fieldManager", &manager.into(), &detail));
     }
     let dry_run = cx.query.all("dryRun");
     validate_dry_run(&dry_run, &mut causes);
@@ -70,7 +69,7 @@ pub(crate) fn validate_options(cx: &Context<'_>, options: &str) -> Result<(), Ap
         causes.push(Cause::not_supported(
             "fieldValidation",
             validation,
-            &["Ignore", "Strict", "Warn"],
+            &["", "Ignore", "Strict", "Warn"],
         ));
     }
     if causes.is_empty() {
@@ -297,7 +296,8 @@ impl ApiServer {
         (strategy.default)(&mut value);
         let mut value = to_stored(kind, value);
         self.admit_namespace(cx, &value)?;
-        (strategy.admit)(&mut value);
+        (strategy.admit)(&mut value)
+            .map_err(|why| ApiError::forbidden(kind.subject(), name_or_prefix(&value), &why))?;
         let meta = json::meta_mut(&mut value);
         if !json::text(meta, &["resourceVersion"]).is_empty() {
             return Err(ApiError::internal(
@@ -375,10 +375,7 @@ impl ApiServer {
             None => Err(ApiError::not_found(KINDS[NAMESPACES].subject(), namespace)),
             Some(false) => Ok(()),
             Some(true) => {
-                let mut name = json::meta_text(value, "name");
-                if name.is_empty() {
-                    name = json::meta_text(value, "generateName");
-                }
+                let name = name_or_prefix(value);
                 let why = format!(
                     "unable to create new content in namespace {namespace} because it is being terminated"
                 );
@@ -779,7 +776,7 @@ fn write_patched(
                 let field = message.and_then(|m| schema().message(m).field(k));
                 match field.map(|f| &f.ty) {
                     Some(crate::schema::Type::Message(id)) => {
-                        write_patched(Some(*id), v, t.get(k), out)
+                        write_patched(Some(*id), v, t.get(k), out);
                     }
                     Some(ty) if t.get(k).is_none() => encode::typed(ty, v, out),
                     _ => write_patched(None, v, t.get(k), out),
@@ -849,6 +846,14 @@ fn check_namespace(cx: &Context<'_>, value: &mut Obj) -> Result<(), ApiError> {
         ));
     }
     Ok(())
+}
+
+/// How admission calls an object that has no name yet.
+fn name_or_prefix(value: &Obj) -> &str {
+    match json::meta_text(value, "name") {
+        "" => json::meta_text(value, "generateName"),
+        name => name,
+    }
 }
 
 /// What the server keeps, whatever an update says (`rest.BeforeUpdate`).

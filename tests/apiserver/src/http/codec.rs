@@ -148,9 +148,9 @@ impl Chunks {
                         at += n;
                         self.left = usize::try_from(size).map_err(|_| Bad(413))?;
                         if size == 0 {
-                            self.in_trailer = true
+                            self.in_trailer = true;
                         } else {
-                            self.in_chunk = true
+                            self.in_chunk = true;
                         }
                     }
                     Ok(httparse::Status::Partial) if rest.len() > 1024 => return Err(Bad(400)),

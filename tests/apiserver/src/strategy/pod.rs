@@ -13,7 +13,7 @@ pub(crate) fn default(pod: &mut Obj) {
 }
 
 /// The plugins DefaultTolerationSeconds and Priority.
-pub(crate) fn admit(pod: &mut Obj) {
+pub(crate) fn admit(pod: &mut Obj) -> Result<(), String> {
     let spec = json::map_mut(pod, &["spec"]);
     let present = json::list(spec, &["tolerations"]).to_vec();
     let tolerated = |key: &str| {
@@ -34,8 +34,15 @@ pub(crate) fn admit(pod: &mut Obj) {
         }
     }
     spec.insert("tolerations".into(), tolerations.into());
-    json::default(spec, "priority", 0);
+    let priority = match json::text(spec, &["priorityClassName"]) {
+        "" => 0,
+        "system-cluster-critical" => 2_000_000_000,
+        "system-node-critical" => 2_000_001_000,
+        other => return Err(format!("no PriorityClass with name {other} was found")),
+    };
+    json::default(spec, "priority", priority);
     json::default(spec, "preemptionPolicy", "PreemptLowerPriority");
+    Ok(())
 }
 
 pub(crate) fn prepare_create(pod: &mut Obj, now: Now) {
