@@ -153,8 +153,7 @@ impl ApiServer {
                 .unwrap_or_default();
             objects.retain(|o| selector.matches(o));
             initial.objects = objects.into();
-            initial.end = (bookmarks && (kind.traits.cached || send_initial == Some(true)))
-                .then_some(current);
+            initial.end = bookmarks.then_some(current);
         } else if rv > 0 {
             match table.position_after(rv) {
                 Ok(p) => position = p,

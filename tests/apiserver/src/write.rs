@@ -17,12 +17,34 @@ use crate::time::rfc3339;
 use crate::{decode, encode, json, protobuf, quota, render};
 
 /// The kinds of bodies besides the served ones.
-const OTHER_KINDS: [(&str, &str); 5] = [
-    ("v1", "Binding"),
-    ("policy/v1", "Eviction"),
-    ("autoscaling/v1", "Scale"),
-    ("v1", "Status"),
-    ("v1", "Secret"),
+const OTHER_KINDS: [(&str, &[&str]); 4] = [
+    (
+        "v1",
+        &[
+            "Binding",
+            "Endpoints",
+            "LimitRange",
+            "List",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "PodTemplate",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+            "Status",
+        ],
+    ),
+    (
+        "apps/v1",
+        &[
+            "ControllerRevision",
+            "DaemonSet",
+            "Deployment",
+            "StatefulSet",
+        ],
+    ),
+    ("autoscaling/v1", &["HorizontalPodAutoscaler", "Scale"]),
+    ("policy/v1", &["Eviction", "PodDisruptionBudget"]),
 ];
 
 /// What a body should be.
@@ -192,10 +214,13 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
 }
 
 fn is_known(kind: &str, api_version: &str) -> bool {
+    let item = kind.strip_suffix("List").unwrap_or(kind);
     KINDS
         .iter()
-        .any(|k| k.kind == kind && k.api_version() == api_version)
-        || OTHER_KINDS.contains(&(api_version, kind))
+        .any(|k| k.kind == item && k.api_version() == api_version)
+        || OTHER_KINDS
+            .iter()
+            .any(|(v, kinds)| *v == api_version && (kinds.contains(&kind) || kinds.contains(&item)))
 }
 
 fn unregistered(kind: &str, api_version: &str) -> String {
