@@ -15,10 +15,12 @@
 //! or with [`Input::Timeout`] before anything is due, is harmless.
 
 mod feed;
+mod watcher;
 
 use alloc::vec::Vec;
 
 pub(crate) use feed::{Fed, Feed};
+pub use watcher::Watcher;
 
 use crate::error::Misuse;
 use crate::request::{Call, CallId, Failure, Head};

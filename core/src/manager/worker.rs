@@ -60,8 +60,10 @@ impl Worker {
     pub(super) fn handle_pod_change(&mut self, change: &Change<Pod>, pods: &Store<Pod>, now: Now) {
         let caches = Caches { pods, sets: self.sets.informer.store() };
         let (priority, wakeups) = match change {
-            Change::Add { object, initial: true } => (Priority::Low, self.controller.handle_pod_added(object, caches)),
-            Change::Add { object, .. } => (Priority::Normal, self.controller.handle_pod_added(object, caches)),
+            Change::Add { object, initial: true } => {
+                (Priority::Low, self.controller.handle_pod_added(object, caches, now))
+            }
+            Change::Add { object, .. } => (Priority::Normal, self.controller.handle_pod_added(object, caches, now)),
             Change::Update { old, new } => {
                 (Priority::Normal, self.controller.handle_pod_updated(old, new, caches, now))
             }

@@ -70,8 +70,8 @@ impl<'de> Deserialize<'de> for Meta {
 /// Metadata as it stands in JSON. `A` is what is wanted of the annotations.
 #[derive(Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default, bound(deserialize = "A: Default + Deserialize<'de>, 'de: 'a"))]
-pub(super) struct MetaWire<'a, A = IgnoredAny> {
-    pub(super) annotations: A,
+pub(in crate::object) struct MetaWire<'a, A = IgnoredAny> {
+    pub(in crate::object) annotations: A,
     #[serde(borrow)]
     namespace: Text<'a>,
     #[serde(borrow)]
@@ -92,7 +92,7 @@ pub(super) struct MetaWire<'a, A = IgnoredAny> {
 }
 
 impl<A> MetaWire<'_, A> {
-    pub(super) fn to_meta(&self) -> Meta {
+    pub(in crate::object) fn to_meta(&self) -> Meta {
         Meta {
             key: Key::new(&self.namespace, &self.name),
             uid: Uid::new(&self.uid),
@@ -107,7 +107,7 @@ impl<A> MetaWire<'_, A> {
 }
 
 /// For `#[serde(deserialize_with)]`: a `metav1.Time`; `null` and the zero time of Go are none.
-pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+pub(in crate::object) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let text = Text::deserialize(deserializer)?;
     if text.is_empty() || *text == *"0001-01-01T00:00:00Z" {
         return Ok(None);

@@ -121,6 +121,7 @@ const TABLE: &[Row] = &[
     (&[Pinned, Unpinned, Repeated],     token_expired,        ListInFull,             ListInFull),
     (&[Pinned],                         version_unavailable,  ListUnpinned,           ListUnpinned),
     (&[Unpinned],                       version_unavailable,  NewRound,               ListUnpinned),
+    (&[Pinned],                         bad_request,          ListUnpinned,           NewRound),
     (&[Pinned, Unpinned, Repeated],     anything,             NewRound,               NewRound),
 
     (&[Streaming],                      refused,              Resume,                 Resume),
@@ -142,6 +143,11 @@ const TABLE: &[Row] = &[
 
 fn anything(_: &Cause) -> bool {
     true
+}
+
+/// Of a request that differs from the one that works in nothing but the version.
+fn bad_request(cause: &Cause) -> bool {
+    cause.status().is_some_and(Status::is_bad_request)
 }
 
 fn closed(cause: &Cause) -> bool {

@@ -119,7 +119,9 @@ impl<T: Decode> Reflector<T> {
             cause => cause,
         };
         let step = match next_step(doing, &cause, self.config.recovery) {
-            step @ (Step::StreamNow | Step::StreamUnpinned) if self.round.stream_retries == STREAM_RETRIES => {
+            step @ (Step::StreamNow | Step::StreamUnpinned)
+                if self.round.stream_retries == STREAM_RETRIES || !self.pace.take(now) =>
+            {
                 self.unavailable |= step == Step::StreamUnpinned;
                 Step::ListNow
             }

@@ -82,18 +82,19 @@ impl Claim {
         Some(request)
     }
 
-    /// Takes the outcome of the request that was made. Returns the version that an adopted pod has now.
-    pub fn handle_outcome(&mut self, outcome: Outcome) -> Option<ResourceVersion> {
+    /// Takes the outcome of the request that was made. Returns a pod that was adopted and the version that it has now.
+    pub fn handle_outcome(&mut self, outcome: Outcome) -> Option<(Arc<Pod>, ResourceVersion)> {
         self.in_flight = false;
         let answer = body_of(outcome);
-        let mut version = None;
+        let mut adopted = None;
         match (self.step.take()?, answer) {
             (Step::Recheck(pod), answer) => {
                 self.recheck = Some(self.may_adopt(answer));
                 self.adopt(pod);
             }
             (Step::Adopt(pod), Ok(body)) => {
-                version = Some(written_meta(&body).map_or(ResourceVersion::NONE, |meta| meta.resource_version));
+                let version = written_meta(&body).map_or(ResourceVersion::NONE, |meta| meta.resource_version);
+                adopted = Some((Arc::clone(&pod), version));
                 self.claimed.push(pod);
             }
             (Step::Release(pod), Ok(_)) => log::debug!("{:?}: released {pod:?}", self.set),
@@ -106,7 +107,7 @@ impl Claim {
         if self.step.is_none() {
             self.advance();
         }
-        version
+        adopted
     }
 
     /// Whether all pods have been looked at.

@@ -27,6 +27,7 @@ pub mod status;
 mod sync;
 pub mod template;
 pub mod victims;
+mod work;
 
 use alloc::boxed::Box;
 

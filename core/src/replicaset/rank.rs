@@ -6,7 +6,8 @@
 //! the times are the same, restarts and age come next. That is no ordering: of three pods each can come before the next, in a circle.
 //!
 //! Here the order is total. Where upstream's comparison says that one of two pods goes first and no chain of other pods says the opposite,
-//! so it is here. In a circle the pod goes first that comes before the most others; the uid decides what is left.
+//! so it is here, as long as the uids differ, as they do in a cluster. In a circle the pod goes first that comes before the most others; the uid
+//! decides what is left, and the key if there are namesakes of a uid.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;

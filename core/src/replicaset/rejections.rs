@@ -35,13 +35,12 @@ struct Record {
 }
 
 impl Rejections {
-    /// Takes a change of a pod of the set `owner`.
-    pub(super) fn handle_pod_updated(&mut self, owner: &Uid, old: &Pod, new: &Pod, now: Now) {
+    /// Takes a new pod of the set `owner`, or a change of one.
+    pub(super) fn handle_pod(&mut self, owner: &Uid, old: Option<&Pod>, new: &Pod, now: Now) {
         if is_active(new) && new.is_ready() {
             self.records.remove(owner);
         } else if new.phase() == Phase::Failed
-            && old.phase() != Phase::Failed
-            && !old.is_ready()
+            && old.is_none_or(|old| old.phase() != Phase::Failed && !old.is_ready())
             && new.creation().is_some_and(|creation| now.wall.nanos_since(creation) <= AT_ONCE_NANOS)
         {
             self.handle_rejected(owner, now.instant);

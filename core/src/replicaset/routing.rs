@@ -59,7 +59,7 @@ impl ReplicaSetController {
     /// A pod was added to the cache.
     ///
     /// Mirrors `pkg/controller/replicaset/replica_set.go`, `addPod`.
-    pub fn handle_pod_added(&mut self, pod: &Pod, caches: Caches<'_>) -> Wakeups {
+    pub fn handle_pod_added(&mut self, pod: &Pod, caches: Caches<'_>, now: Now) -> Wakeups {
         if pod.deletion().is_some() {
             // After a restart a pod may first be seen while it is being deleted.
             return self.handle_pod_deleted(pod, caches);
@@ -70,6 +70,7 @@ impl ReplicaSetController {
                 if let Some(set) = self.resolve(pod, owner, caches) {
                     log::debug!("{pod:?} created for {set:?}");
                     self.expectations.creation_observed(&set.meta().uid);
+                    self.rejections.handle_pod(&set.meta().uid, None, pod, now);
                     wakeups.wake(set);
                 }
             }
@@ -107,7 +108,7 @@ impl ReplicaSetController {
             Some(owner) => {
                 if let Some(set) = self.resolve(new, owner, caches) {
                     log::debug!("{new:?} of {set:?} has changed");
-                    self.rejections.handle_pod_updated(&set.meta().uid, old, new, now);
+                    self.rejections.handle_pod(&set.meta().uid, Some(old), new, now);
                     wakeups.wake(set);
                     if !old.is_ready()
                         && new.is_ready()

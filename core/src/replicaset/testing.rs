@@ -99,6 +99,8 @@ pub(super) struct Server {
     pub(super) requests: Vec<Request>,
     /// Answers that are given instead of doing what is asked, to requests whose method and path fit.
     pub(super) refusals: Vec<(Method, String, Outcome)>,
+    limit: Option<(Method, usize, Outcome)>,
+    now: Timestamp,
 }
 
 /// What one sync did.
@@ -165,8 +167,14 @@ impl Cluster {
 
     /// Runs a sync of `shop/web` to its end; all requests of a round are answered before the next is sent.
     pub(super) fn sync(&mut self) -> Synced {
+        self.sync_key("shop/web")
+    }
+
+    /// The same with another key.
+    pub(super) fn sync_key(&mut self, key: &str) -> Synced {
         let caches = Caches { pods: &self.pods, sets: &self.sets };
-        let mut sync = self.controller.begin_sync(&Key::new("shop", "web"), caches, self.now);
+        let mut sync = self.controller.begin_sync(&Key::explicit(key), caches, self.now);
+        self.server.now = self.now.wall;
         let (mut events, mut rounds) = (Vec::new(), Vec::new());
         let before = self.server.requests.len();
         loop {
@@ -188,6 +196,14 @@ impl Cluster {
         Synced { finish, events, requests: self.server.requests[before..].to_vec(), rounds }
     }
 
+    /// The path of the first request that a sync would make, had it begun.
+    pub(super) fn first_request(&mut self) -> Request {
+        let caches = Caches { pods: &self.pods, sets: &self.sets };
+        let mut controller = ReplicaSetController::new(ReplicaSetOptions::new(self.controller.options().kind));
+        let mut sync = controller.begin_sync(&Key::new("shop", "web"), caches, self.now);
+        sync.poll_request().expect("there is something to do").1
+    }
+
     /// Shows the caches all that the server has, and the controller what has changed by it.
     pub(super) fn catch_up(&mut self) {
         let gone: Vec<Key> =
@@ -203,7 +219,7 @@ impl Cluster {
             let caches = Caches { pods: &self.pods, sets: &self.sets };
             self.woken.push(match old {
                 Some(old) => self.controller.handle_pod_updated(&old, &pod, caches, self.now),
-                None => self.controller.handle_pod_added(&pod, caches),
+                None => self.controller.handle_pod_added(&pod, caches, self.now),
             });
         }
         if let Some(json) = &self.server.set {
@@ -241,6 +257,11 @@ impl Server {
         self.refusals.push((method, path.into(), answer(code, &status)));
     }
 
+    /// Refuses all requests of a method but the first few.
+    pub(super) fn refuse_after(&mut self, method: Method, count: usize, code: u16, status: Value) {
+        self.limit = Some((method, count, answer(code, &status)));
+    }
+
     pub(super) fn fail(&mut self, method: Method, path: &str, failure: Failure) {
         self.refusals.push((method, path.into(), Outcome::Failed(failure)));
     }
@@ -252,6 +273,14 @@ impl Server {
         };
         if let Some((_, _, outcome)) = self.refusals.iter().find(fits) {
             return outcome.clone();
+        }
+        if let Some((method, left, outcome)) = &mut self.limit
+            && *method == request.method
+        {
+            if *left == 0 {
+                return outcome.clone();
+            }
+            *left -= 1;
         }
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let name = request.path.rsplit('/').next().unwrap();
@@ -280,7 +309,7 @@ impl Server {
                 merge(
                     &mut pod,
                     json!({"metadata": {"name": name, "namespace": "shop", "uid": format!("uid-{name}"),
-                        "resourceVersion": self.version.to_string(), "creationTimestamp": START}, "status": {"phase": "Pending"}}),
+                        "resourceVersion": self.version.to_string(), "creationTimestamp": self.now.to_string()}, "status": {"phase": "Pending"}}),
                 );
                 self.pods.insert(name, pod.clone());
                 answer(201, &pod)

@@ -89,6 +89,11 @@ impl Status {
                 && (self.causes.iter().any(|cause| cause.message == WORDS) || self.message.contains(WORDS))
     }
 
+    /// The request makes no sense to the server (`IsBadRequest`, `IsInvalid`).
+    pub fn is_bad_request(&self) -> bool {
+        self.is("BadRequest", 400) || self.is("Invalid", 422)
+    }
+
     /// The server asks for fewer requests; the code counts whatever the reason is (`IsTooManyRequests`).
     pub fn is_too_many_requests(&self) -> bool {
         self.reason == "TooManyRequests" || self.code == 429

@@ -287,23 +287,23 @@ fn a_silent_list_fails_on_its_own_limit() {
 #[test]
 fn requests_are_bounded_by_the_back_off_whatever_fails() {
     let minute = Duration::from_secs(60);
-    let count = |step: fn(&mut Peer)| {
-        let mut peer = Peer::new(|_| {});
+    let count = |stream: bool, step: fn(&mut Peer)| {
+        let mut peer = Peer::new(|config| config.watch_list = stream);
         while peer.now.instant.as_nanos() < minute.as_nanos() as u64 {
             peer.await_call();
             step(&mut peer);
         }
         peer.calls.len()
     };
-    assert!(count(|peer| peer.fail(Failure::Refused)) <= 7);
-    assert!(count(|peer| peer.answer(500, &status(500, "InternalError"))) <= 7);
+    assert!(count(false, |peer| peer.fail(Failure::Refused)) <= 7);
+    assert!(count(false, |peer| peer.answer(500, &status(500, "InternalError"))) <= 7);
     // The head alone heals nothing.
-    let open_and_end = count(|peer| {
+    let open_and_end = count(false, |peer| {
         peer.open();
         peer.end();
     });
     assert!(open_and_end <= 7, "{open_and_end}");
-    let list_and_refuse = count(|peer| {
+    let list_and_refuse = count(false, |peer| {
         if peer.call.as_ref().unwrap().watch {
             peer.fail(Failure::Cut);
         } else {
@@ -312,7 +312,7 @@ fn requests_are_bounded_by_the_back_off_whatever_fails() {
     });
     assert!(list_and_refuse <= 14, "{list_and_refuse}");
     // A server that sends an event and hangs up is asked a few times at once, and then more slowly.
-    let one_event = count(|peer| {
+    let one_event = count(false, |peer| {
         if peer.call.as_ref().unwrap().watch {
             peer.open();
             peer.send(event("MODIFIED", &thing("p", 11)));
@@ -322,6 +322,17 @@ fn requests_are_bounded_by_the_back_off_whatever_fails() {
         }
     });
     assert!(one_event <= 60, "{one_event}");
+    // So with streaming lists that never complete and lists that fail.
+    let never_whole = count(true, |peer| {
+        if peer.call.as_ref().unwrap().watch {
+            peer.open();
+            peer.send(event("ADDED", &thing("p", 11)));
+            peer.end();
+        } else {
+            peer.fail(Failure::Cut);
+        }
+    });
+    assert!(never_whole <= 70, "{never_whole}");
 }
 
 #[test]

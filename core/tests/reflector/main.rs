@@ -2,4 +2,6 @@
 
 mod basics;
 mod cases;
+mod hostile;
 mod peer;
+mod recorded;

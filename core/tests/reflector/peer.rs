@@ -147,7 +147,11 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn new(configure: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config::new(CONFIG_MAPS);
+        Self::of(CONFIG_MAPS, configure)
+    }
+
+    pub(crate) fn of(resource: Resource, configure: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config::new(resource);
         configure(&mut config);
         let mut peer = Self {
             reflector: Reflector::new(config),
@@ -263,7 +267,7 @@ impl Peer {
 
 fn short(call: &Call) -> String {
     let (path, query) = call.request.path.split_once('?').unwrap_or((&call.request.path, ""));
-    assert_eq!(path, "/api/v1/configmaps");
+    assert!(path.starts_with("/api/v1/") || path.starts_with("/apis/"), "{path}");
     let verb = if call.watch { "watch" } else { "list" };
     let dropped = ["watch=", "allowWatchBookmarks=", "timeoutSeconds="];
     let kept: Vec<&str> =

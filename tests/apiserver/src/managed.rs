@@ -55,10 +55,7 @@ impl FieldSet {
     }
 
     pub(crate) fn intersection(&self, other: &Self) -> Self {
-        let mut set = Self {
-            member: self.member && other.member,
-            children: BTreeMap::new(),
-        };
+        let mut set = Self { member: self.member && other.member, children: BTreeMap::new() };
         for (k, v) in &self.children {
             if let Some(o) = other.children.get(k) {
                 let both = v.intersection(o);
@@ -114,11 +111,7 @@ impl FieldSet {
     }
 
     /// Removes the members from a value.
-    pub(crate) fn remove_from<'a>(
-        &self,
-        value: &mut Value,
-        field_of: &dyn Fn(&str) -> Option<&'a Field>,
-    ) {
+    pub(crate) fn remove_from<'a>(&self, value: &mut Value, field_of: &dyn Fn(&str) -> Option<&'a Field>) {
         for (k, child) in &self.children {
             match (k.split_once(':'), &mut *value) {
                 (Some(("f", name)), Value::Object(map)) => {
@@ -236,14 +229,7 @@ pub(crate) fn compare(kind: &Kind, old: &Obj, new: &Obj) -> Comparison {
     for key in union_keys(old, new) {
         if let Some(field) = message.field(key) {
             path.push(format!("f:{key}"));
-            walk(
-                old.get(key),
-                new.get(key),
-                &field.ty,
-                Some(field),
-                &mut path,
-                &mut comparison,
-            );
+            walk(old.get(key), new.get(key), &field.ty, Some(field), &mut path, &mut comparison);
             path.pop();
         }
     }
@@ -319,14 +305,7 @@ fn walk(
             keys.dedup();
             for key in keys {
                 path.push(key.clone());
-                walk(
-                    a.get(key).copied(),
-                    b.get(key).copied(),
-                    item,
-                    None,
-                    path,
-                    out,
-                );
+                walk(a.get(key).copied(), b.get(key).copied(), item, None, path, out);
                 path.pop();
             }
         }
@@ -349,13 +328,8 @@ fn as_map<'a>(v: Option<&'a Value>, none: &'a Obj) -> &'a Obj {
 
 /// The items of an associative list by their path elements.
 fn keyed<'a>(list: Option<&'a Value>, kind: &ListKind) -> BTreeMap<String, &'a Value> {
-    let items = list
-        .and_then(Value::as_array)
-        .map_or(&[] as &[Value], Vec::as_slice);
-    items
-        .iter()
-        .map(|item| (element(item, kind), item))
-        .collect()
+    let items = list.and_then(Value::as_array).map_or(&[] as &[Value], Vec::as_slice);
+    items.iter().map(|item| (element(item, kind), item)).collect()
 }
 
 /// The path element of an item.
@@ -383,12 +357,7 @@ pub(crate) fn field_set(kind: &Kind, obj: &Obj) -> FieldSet {
     set
 }
 
-fn collect_message(
-    obj: &Obj,
-    message: &crate::schema::Message,
-    path: &mut Vec<String>,
-    set: &mut FieldSet,
-) {
+fn collect_message(obj: &Obj, message: &crate::schema::Message, path: &mut Vec<String>, set: &mut FieldSet) {
     for (key, value) in obj {
         if let Some(field) = message.field(key) {
             path.push(format!("f:{key}"));
@@ -398,13 +367,7 @@ fn collect_message(
     }
 }
 
-fn collect(
-    value: &Value,
-    ty: &Type,
-    field: Option<&Field>,
-    path: &mut Vec<String>,
-    set: &mut FieldSet,
-) {
+fn collect(value: &Value, ty: &Type, field: Option<&Field>, path: &mut Vec<String>, set: &mut FieldSet) {
     let empty = match value {
         Value::Object(m) => m.is_empty(),
         Value::Array(a) => a.is_empty(),
@@ -415,9 +378,7 @@ fn collect(
         return;
     }
     match (ty, value) {
-        (Type::Message(id), Value::Object(map)) => {
-            collect_message(map, schema().message(*id), path, set)
-        }
+        (Type::Message(id), Value::Object(map)) => collect_message(map, schema().message(*id), path, set),
         (Type::Map(item), Value::Object(map)) => {
             for (key, v) in map {
                 path.push(format!("f:{key}"));
@@ -508,10 +469,7 @@ pub(crate) fn entries(obj: &Obj) -> Vec<Entry> {
             api_version: json::text(e, &["apiVersion"]).to_owned(),
             subresource: json::text(e, &["subresource"]).to_owned(),
             time: e.get("time").and_then(Value::as_str).map(str::to_owned),
-            fields: e
-                .get("fieldsV1")
-                .map(FieldSet::from_fields_v1)
-                .unwrap_or_default(),
+            fields: e.get("fieldsV1").map(FieldSet::from_fields_v1).unwrap_or_default(),
         })
         .collect()
 }
@@ -520,30 +478,20 @@ pub(crate) fn entries(obj: &Obj) -> Vec<Entry> {
 pub(crate) fn set_entries(obj: &mut Obj, mut list: Vec<Entry>) {
     list.retain(|e| !e.fields.is_empty());
     list.sort_by(|a, b| {
-        (
-            !a.apply,
-            &a.time,
-            &a.manager,
-            &a.api_version,
-            &a.subresource,
-        )
-            .cmp(&(
-                !b.apply,
-                &b.time,
-                &b.manager,
-                &b.api_version,
-                &b.subresource,
-            ))
+        (!a.apply, &a.time, &a.manager, &a.api_version, &a.subresource).cmp(&(
+            !b.apply,
+            &b.time,
+            &b.manager,
+            &b.api_version,
+            &b.subresource,
+        ))
     });
     let values: Vec<Value> = list
         .into_iter()
         .map(|e| {
             let mut map = Map::new();
             map.insert("manager".into(), e.manager.into());
-            map.insert(
-                "operation".into(),
-                if e.apply { "Apply" } else { "Update" }.into(),
-            );
+            map.insert("operation".into(), if e.apply { "Apply" } else { "Update" }.into());
             map.insert("apiVersion".into(), e.api_version.into());
             if let Some(time) = e.time {
                 map.insert("time".into(), time.into());
@@ -592,11 +540,7 @@ pub(crate) fn record_update(kind: &Kind, old: Option<&Obj>, new: &mut Obj, write
     json::meta_mut(new).remove("managedFields");
     let mut bare = live.clone();
     json::meta_mut(&mut bare).remove("managedFields");
-    let Comparison {
-        mut added,
-        mut modified,
-        removed,
-    } = compare(kind, &bare, new);
+    let Comparison { mut added, mut modified, removed } = compare(kind, &bare, new);
     strip(&mut added);
     strip(&mut modified);
     if old.is_none() && writer.subresource.is_empty() && kind.has(crate::kind::Sub::Status) {

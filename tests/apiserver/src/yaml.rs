@@ -13,14 +13,10 @@ pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
     let mut loader = YamlLoader::<Yaml<'_>>::default();
     loader.early_parse(false);
     let mut parser = Parser::new_from_str(text);
-    parser
-        .load(&mut loader, false)
-        .map_err(|e| format!("error converting YAML to JSON: yaml: {e}"))?;
+    parser.load(&mut loader, false).map_err(|e| format!("error converting YAML to JSON: yaml: {e}"))?;
     let documents = loader.into_documents();
     let mut budget = MAX_NODES;
-    documents
-        .first()
-        .map_or(Ok(Value::Null), |d| convert(d, &mut budget))
+    documents.first().map_or(Ok(Value::Null), |d| convert(d, &mut budget))
 }
 
 fn convert(node: &Yaml<'_>, budget: &mut usize) -> Result<Value, String> {
@@ -28,11 +24,7 @@ fn convert(node: &Yaml<'_>, budget: &mut usize) -> Result<Value, String> {
     Ok(match node {
         Yaml::Representation(text, ScalarStyle::Plain, None) => plain(text),
         Yaml::Representation(text, ..) => Value::from(text.as_ref()),
-        Yaml::Sequence(list) => Value::Array(
-            list.iter()
-                .map(|v| convert(v, budget))
-                .collect::<Result<_, _>>()?,
-        ),
+        Yaml::Sequence(list) => Value::Array(list.iter().map(|v| convert(v, budget)).collect::<Result<_, _>>()?),
         Yaml::Mapping(map) => {
             let mut out = Map::new();
             for (k, v) in map {
@@ -52,24 +44,14 @@ fn convert(node: &Yaml<'_>, budget: &mut usize) -> Result<Value, String> {
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Value::Bool(true)
-        }
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Value::Bool(false)
-        }
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Value::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Value::Bool(false),
         _ => {
             if let Ok(n) = text.parse::<i64>() {
                 return n.into();
             }
-            let numeric =
-                text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.' || c == '+');
-            match text
-                .parse::<f64>()
-                .ok()
-                .filter(|_| numeric)
-                .and_then(Number::from_f64)
-            {
+            let numeric = text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.' || c == '+');
+            match text.parse::<f64>().ok().filter(|_| numeric).and_then(Number::from_f64) {
                 Some(n) => Value::Number(n),
                 None => text.into(),
             }
@@ -162,22 +144,15 @@ fn scalar(v: &Value) -> String {
 /// A string, in quotes if it would be read as something else without them.
 fn quoted(s: &str) -> String {
     let special = |c: char| ":{}[],&*#?|-<>=!%@\\\"'`".contains(c);
-    let time_like = s.len() >= 10
-        && s.as_bytes()[4] == b'-'
-        && s.as_bytes()[..4].iter().all(u8::is_ascii_digit);
+    let time_like = s.len() >= 10 && s.as_bytes()[4] == b'-' && s.as_bytes()[..4].iter().all(u8::is_ascii_digit);
     let needs = s.is_empty()
         || s != s.trim()
         || !matches!(plain(s), Value::String(_))
         || time_like
-        || s.starts_with(special)
-            && !(s.starts_with('.') || s.len() > 1 && s.starts_with('-') && !s.starts_with("- "))
+        || s.starts_with(special) && !(s.starts_with('.') || s.len() > 1 && s.starts_with('-') && !s.starts_with("- "))
         || s.contains(": ")
         || s.ends_with(':')
         || s.contains(" #")
         || s.chars().any(char::is_control);
-    if needs {
-        serde_json::to_string(s).unwrap_or_default()
-    } else {
-        s.to_owned()
-    }
+    if needs { serde_json::to_string(s).unwrap_or_default() } else { s.to_owned() }
 }

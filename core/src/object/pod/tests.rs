@@ -1,3 +1,4 @@
+use super::decode::parse_cost;
 use super::*;
 
 fn pod(json: &str) -> Pod {

@@ -1,6 +1,7 @@
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 
 use super::*;
+use crate::object::Decode;
 
 fn set(json: &str) -> ReplicaSet {
     ReplicaSet::decode(json.as_bytes(), &Resource::REPLICA_SETS).unwrap()

@@ -14,6 +14,8 @@ const EXPIRED: &str = "an-expired-watch-clears-the-pin";
 const REPORTED: &str = "a-reported-error-resumes-the-watch";
 /// An unpinned list that is answered with 410 is not repeated at once.
 const UNPINNED: &str = "an-unpinned-list-is-not-repeated-at-once";
+/// A pinned list that the server calls a bad request is repeated without the version; client-go asks for the same again.
+const BAD_VERSION: &str = "a-bad-version-clears-the-pin";
 /// The back-off starts over after a healthy time; in client-go, every two minutes.
 const HEALTHY: &str = "the-back-off-starts-over-after-a-healthy-time";
 
@@ -25,11 +27,13 @@ pub(super) struct Applied {
     pub(super) ends: bool,
 }
 
-/// Follows the back-offs of a case.
+/// Follows a case: its back-offs and versions.
 #[derive(Default)]
 pub(super) struct Rules {
     /// When the last back-off began and how long it was, in milliseconds.
     last: Option<(u64, u64)>,
+    /// The version after the operation before.
+    version: Value,
 }
 
 impl Rules {
@@ -37,7 +41,7 @@ impl Rules {
     pub(super) fn apply(&mut self, script: &Script, op: &Value, want: Value, got: &Value) -> Applied {
         let mut applied = Applied { want, names: Vec::new(), ends: false };
         if has_no_version(op) {
-            applied.want = json!({"rv": applied.want["rv"].as_str().filter(|rv| !rv.is_empty())});
+            applied.want = json!({"rv": self.version, "errors": [{"class": "other", "phase": "list"}]});
             applied.names.push(NO_VERSION);
             applied.ends = true;
             return applied;
@@ -48,16 +52,32 @@ impl Rules {
             applied.names.push(ABANDONED);
         }
         if script.reflector.config().recovery == Recovery::Prudent && !same(&applied.want, got) {
-            self.apply_recovery(script, op, &mut applied);
+            self.apply_recovery(script, op, &mut applied, got);
             applied.ends = !applied.names.is_empty();
         }
         self.follow(script, got);
+        self.version = got["rv"].clone();
         applied
     }
 
     /// The rules of [`Recovery::Prudent`]: they change which request follows a failure, and when.
-    fn apply_recovery(&self, script: &Script, op: &Value, applied: &mut Applied) {
+    fn apply_recovery(&self, script: &Script, op: &Value, applied: &mut Applied, got: &Value) {
         let Some((failed, error)) = &script.last_error else { return };
+        if let (Doing::Pinned, Cause::Status(status)) = (error.doing, &error.cause)
+            && status.is_bad_request()
+            && op["op"] == "list_fails"
+        {
+            // In pages as large as those of the list that failed.
+            applied.want["requests"] = json!([{
+                "verb": "list",
+                "at_ms": failed.as_nanos() / 1_000_000,
+                "resource_version": "",
+                "limit": got["requests"][0]["limit"],
+            }]);
+            applied.want["errors"] = Value::Null;
+            applied.names.push(BAD_VERSION);
+            return;
+        }
         let request = &applied.want["requests"][0];
         let (Some(wanted_at), version) = (request["at_ms"].as_u64(), applied.want["rv"].clone()) else { return };
         let at = self.due(*failed);

@@ -18,6 +18,8 @@ pub(super) struct Api {
     calls: BTreeMap<&'static str, u64>,
     /// All requests with their verbs, in order.
     pub(super) log: Vec<(&'static str, Request)>,
+    /// The versions that patched pods were given.
+    pub(super) patched: BTreeMap<String, Value>,
     /// Names of pods it made.
     pub(super) names: BTreeSet<String>,
 }
@@ -33,6 +35,7 @@ impl Api {
             made: 0,
             calls: BTreeMap::new(),
             log: Vec::new(),
+            patched: BTreeMap::new(),
             names: BTreeSet::new(),
         }
     }
@@ -108,6 +111,7 @@ impl Api {
                     let owners = pod["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
                     pod["metadata"]["ownerReferences"] = patched(owners, &body);
                     self.pods.insert(name.to_owned(), pod.clone());
+                    self.patched.insert(name.to_owned(), pod["metadata"]["resourceVersion"].clone());
                     (200, pod)
                 }
                 None => not_found(name),

@@ -24,7 +24,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
             check.fail("two requests in flight");
         }
         let (outcome, _) = api.handle(&request);
-        if let Some(version) = claim.handle_outcome(outcome) {
+        if let Some((_, version)) = claim.handle_outcome(outcome) {
             guard.wrote_at(key, uid, Cache::Pods, version);
         }
     }

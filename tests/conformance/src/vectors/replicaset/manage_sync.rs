@@ -61,6 +61,7 @@ fn run(world: &mut World, key: &str) -> Synced {
     let caches = Caches { pods: &world.pods, sets: &world.sets };
     let mut sync = world.controller.begin_sync(&Key::explicit(key), caches, world.now);
     let logged_before = world.api.log.len();
+    world.api.patched.clear();
     let (mut causes, mut conflicts) = (BTreeSet::new(), BTreeSet::new());
     loop {
         let round: Vec<_> = std::iter::from_fn(|| sync.poll_request()).collect();
@@ -90,7 +91,7 @@ fn run(world: &mut World, key: &str) -> Synced {
 
 fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, check: &mut Check) -> Comparable {
     let before = world.sets.get(key).map_or(Value::Null, |set| json!(set.status()));
-    let cached: BTreeMap<String, Value> = world
+    let mut cached: BTreeMap<String, Value> = world
         .pods
         .iter()
         .map(|pod| {
@@ -108,6 +109,11 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
     }
     let mut got = describe(&synced, world, key);
 
+    for (name, version) in &world.api.patched {
+        if let Some(pod) = cached.get_mut(&format!("{}/{name}", Key::explicit(key).namespace())) {
+            pod["resourceVersion"] = version.clone();
+        }
+    }
     if took_delete_preconditions(&mut got, &cached, key, check) {
         check.apply_rule("delete-preconditions");
     }

@@ -78,9 +78,9 @@ impl World {
         let expectations = self.controller.expectations_mut();
         match record["podKeys"].as_array() {
             Some(pods) => {
-                expectations.expect_deletions(&uid, pods.iter().map(|pod| Key::explicit(text(pod))), set_at);
+                expectations.expect_deletions(uid, pods.iter().map(|pod| Key::explicit(text(pod))), set_at);
             }
-            None => expectations.expect_creations(&uid, number(&record["adds"]), set_at),
+            None => expectations.expect_creations(uid, number(&record["adds"]), set_at),
         }
     }
 
@@ -127,7 +127,7 @@ impl World {
         };
         let caches = Caches { pods: &self.pods, sets: &self.sets };
         match name {
-            "pod_added" => self.controller.handle_pod_added(&new, caches),
+            "pod_added" => self.controller.handle_pod_added(&new, caches, self.now),
             "pod_deleted" => self.controller.handle_pod_deleted(&new, caches),
             _ => self.controller.handle_pod_updated(&pod(&args["oldPod"]), &new, caches, self.now),
         }

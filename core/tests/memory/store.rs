@@ -1,8 +1,4 @@
-//! What the store costs, counted by the allocator.
-#![allow(unsafe_code)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+//! The store.
 
 use sanskube::error::Refused;
 use sanskube::key::Key;
@@ -11,28 +7,7 @@ use sanskube::resource_version::ResourceVersion;
 use sanskube::store::{Store, namespace_index};
 use sanskube::uid::Uid;
 
-thread_local! {
-    /// The bytes that this thread has allocated and not freed.
-    static ALLOCATED: Cell<isize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: everything is left to the system's allocator; beside that a number is kept, without allocating.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + layout.size() as isize);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALLOCATED.set(ALLOCATED.get() - layout.size() as isize);
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use crate::counting::allocated;
 
 const OBJECTS: usize = 100_000;
 
@@ -88,18 +63,18 @@ fn store() -> Store<Small> {
 #[test]
 fn as_many_objects_as_came_and_went_in_as_many_namespaces_leave_the_store_at_its_starting_size() {
     let mut store = store();
-    let start = ALLOCATED.get();
+    let start = allocated();
     for number in 0..OBJECTS {
         let _ = store.add(small(number)).unwrap();
     }
-    let full = ALLOCATED.get() - start;
+    let full = allocated() - start;
     // In another order than they came.
     for number in (0..OBJECTS).map(|number| number * 7919 % OBJECTS) {
         store.remove(&format!("namespace-{number}/web")).expect("each is there once");
     }
     assert!(store.is_empty());
     assert_eq!(store.index_values("namespace"), [""; 0]);
-    assert_eq!(ALLOCATED.get() - start, 0);
+    assert_eq!(allocated() - start, 0);
     // Only now: what a test prints is held in memory.
     println!("{} bytes an object with its key and four index values", full / OBJECTS as isize);
 }
@@ -107,23 +82,23 @@ fn as_many_objects_as_came_and_went_in_as_many_namespaces_leave_the_store_at_its
 #[test]
 fn memory_falls_with_the_number_of_objects() {
     let mut store = store();
-    let start = ALLOCATED.get();
+    let start = allocated();
     for number in 0..OBJECTS {
         let _ = store.add(small(number)).unwrap();
     }
-    let full = ALLOCATED.get() - start;
+    let full = allocated() - start;
     for number in (0..OBJECTS).filter(|number| number % 100 != 0) {
         store.remove(&format!("namespace-{number}/web")).expect("each is there once");
     }
     assert_eq!(store.len(), OBJECTS / 100);
-    assert!((ALLOCATED.get() - start) * 20 < full, "{} of {full} bytes are left", ALLOCATED.get() - start);
+    assert!((allocated() - start) * 20 < full, "{} of {full} bytes are left", allocated() - start);
 }
 
 #[test]
 fn a_replacement_by_nothing_leaves_the_store_at_its_starting_size() {
     let mut store = store();
-    let start = ALLOCATED.get();
+    let start = allocated();
     drop(store.replace((0..1000).map(small), ResourceVersion::ZERO).unwrap());
     drop(store.replace([], ResourceVersion::ZERO).unwrap());
-    assert_eq!(ALLOCATED.get() - start, 0);
+    assert_eq!(allocated() - start, 0);
 }

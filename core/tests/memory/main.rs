@@ -1,0 +1,9 @@
+//! What things cost, counted by the allocator.
+#![allow(unsafe_code)]
+
+mod counting;
+#[allow(dead_code)]
+#[path = "../reflector/peer.rs"]
+mod peer;
+mod store;
+mod stream;
