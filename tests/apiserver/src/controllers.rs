@@ -111,7 +111,12 @@ impl ApiServer {
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
         let deleting = json::meta(&value).contains_key("deletionTimestamp");
         if deleting && finalizers.iter().any(|f| f == "orphan") {
-            for (t, k) in self.store.dependents(&object.uid) {
+            let dependents = self.store.dependents(&object.uid);
+            if dependents.is_empty() {
+                self.drop_finalizer(now, table, key, "orphan");
+                return;
+            }
+            for (t, k) in dependents {
                 self.rewrite(now, t, &k, |v| {
                     let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
                     if let Some(list) = owners {
@@ -119,7 +124,7 @@ impl ApiServer {
                     }
                 });
             }
-            self.drop_finalizer(now, table, key, "orphan");
+            self.controllers.push(now.monotonic + self.config.controllers_delay, &object.uid);
         } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
             let mut blocked = false;
             for (t, k) in self.store.dependents(&object.uid) {

@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_millis(4);
 /// How long a user's request is under way, each way.
 const USER: Duration = Duration::from_millis(5);
 /// How long the garbage collector takes to look at an object.
-const COLLECTOR: Duration = Duration::from_millis(25);
+const COLLECTOR: Duration = Duration::from_millis(100);
 
 /// A cluster whose time passes as fast as it can be computed.
 #[derive(Debug)]

@@ -44,15 +44,16 @@ pub(super) fn play(scenario: &Scenario, cluster: &mut impl Cluster) -> Played {
         pods: Pods::default(),
         seen: 0,
         quiet: Vec::new(),
+        unsettled: false,
         failures: Vec::new(),
     };
     for step in &scenario.setup {
-        player.step(step);
+        player.step(step, Duration::ZERO);
     }
     player.start_controller();
     player.began = player.cluster.now();
-    for step in &scenario.script {
-        player.step(step);
+    for (step, begun) in scenario.script.iter().zip(scenario.begun()) {
+        player.step(step, begun);
     }
     player.finish()
 }
@@ -71,29 +72,35 @@ struct Player<'a, C> {
     /// How many of the writes of the play were taken note of.
     seen: usize,
     quiet: Vec<Duration>,
+    /// Something was killed in the middle of its work, and there was no quiet since: how far it came is a matter of chance.
+    unsettled: bool,
     failures: Vec<String>,
 }
 
 impl<C: Cluster> Player<'_, C> {
-    fn step(&mut self, step: &Step) {
-        self.catch_up(step.at);
+    fn step(&mut self, step: &Step, recorded_at: Duration) {
+        self.catch_up(recorded_at);
         match &step.what {
-            What::Api { request, response } => self.request(request, response.status, step.at),
+            What::Api { request, response } => self.request(request, response.status, recorded_at),
             What::Apiserver { what } => {
+                self.unsettled = true;
                 if let Err(e) = self.cluster.set_server_up(*what == Do::Start) {
                     self.failures.push(e);
                 }
             }
             What::Controller { what: Do::Start } => self.start_controller(),
             What::Controller { what: Do::Stop } => self.cluster.stop_controller(),
-            What::Controller { what: Do::Kill } => self.cluster.kill_controller(),
+            What::Controller { what: Do::Kill } => {
+                self.unsettled = true;
+                self.cluster.kill_controller();
+            }
             What::ObservePods { selector, pods } => self.observe(selector, pods),
             What::Parallel { requests, statuses } => {
                 let now = self.cluster.now().to_string();
                 let made: Vec<UserRequest> = requests.iter().map(|r| self.pods.translate(r, &now)).collect();
                 let at = self.elapsed();
                 for (recorded, made) in requests.iter().zip(&made) {
-                    self.pods.touch(recorded, step.at, made, at);
+                    self.pods.touch(recorded, recorded_at, made, at);
                 }
                 let got = self.cluster.parallel(&made);
                 if got != *statuses {
@@ -112,6 +119,7 @@ impl<C: Cluster> Player<'_, C> {
                     self.cluster.advance(over);
                 }
                 self.quiet.push(self.elapsed());
+                self.unsettled = false;
             }
             What::WaitWrites { method, resource, count, max_ms } => {
                 let limit = self.cluster.now() + *max_ms;
@@ -143,7 +151,12 @@ impl<C: Cluster> Player<'_, C> {
         let name = |item: &Value| item["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let mut names: Vec<String> = items.iter().map(name).collect();
         names.sort();
-        if let Err(e) = self.pods.observe(recorded, &names) {
+        let (mut recorded, mut names) = (recorded, &names[..]);
+        if self.unsettled {
+            let both = recorded.len().min(names.len());
+            (recorded, names) = (&recorded[..both], &names[..both]);
+        }
+        if let Err(e) = self.pods.observe(recorded, names) {
             let at = self.elapsed();
             self.failures.push(format!("after {at:?}: {e}"));
         }

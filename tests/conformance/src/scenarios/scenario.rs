@@ -200,9 +200,30 @@ impl Scenario {
         self.event_writes.iter().filter(|write| write.is_of_a_controller()).map(Recorded::write).collect()
     }
 
+    /// When each step of the script was begun. What the recording has for a request is when it was answered.
+    pub(super) fn begun(&self) -> Vec<Duration> {
+        let mut writes: Vec<Duration> = self.controller_writes.iter().chain(&self.event_writes).map(|w| w.at).collect();
+        writes.sort();
+        let mut begun = Vec::new();
+        let mut before: Option<&Step> = None;
+        for step in &self.script {
+            begun.push(match (&step.what, before) {
+                (What::Api { .. } | What::Parallel { .. }, None) => Duration::ZERO,
+                (What::Api { .. } | What::Parallel { .. }, Some(before)) => match before.what {
+                    What::WaitQuiet { ms, .. } => end_of_quiet(&writes, step.at, ms),
+                    What::Sleep { ms } => (before.at + ms).min(step.at),
+                    _ => before.at,
+                },
+                _ => step.at,
+            });
+            before = Some(step);
+        }
+        begun
+    }
+
     /// When each wait for quiet was over.
     pub(super) fn quiet(&self) -> Vec<Duration> {
-        let over = self.script.iter().skip(1).map(|step| step.at).chain([Duration::MAX]);
+        let over = self.begun().into_iter().skip(1).chain([Duration::MAX]);
         let waits = |step: &Step| matches!(step.what, What::WaitQuiet { .. });
         self.script.iter().zip(over).filter(|(step, _)| waits(step)).map(|(_, over)| over).collect()
     }
@@ -222,6 +243,19 @@ impl Scenario {
         let rate = self.controller_flags.iter().find_map(|flag| flag.strip_prefix("--kube-api-qps="));
         rate.and_then(|rate| rate.parse().ok()).is_some_and(|rate: u32| rate >= 1000)
     }
+}
+
+/// When the quiet was over that a request which was answered at `next` has broken: what was written just before then was written because
+/// of it.
+fn end_of_quiet(writes: &[Duration], next: Duration, quiet: Duration) -> Duration {
+    let mut over = next;
+    for write in writes.iter().rev().filter(|write| **write < next) {
+        if over.saturating_sub(*write) >= quiet / 2 {
+            break;
+        }
+        over = *write;
+    }
+    over
 }
 
 fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {

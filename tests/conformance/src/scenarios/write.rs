@@ -40,6 +40,10 @@ impl Write {
         self.method == "POST" && self.path.ends_with("/pods")
     }
 
+    pub(super) fn is_of_pod(&self) -> bool {
+        self.is_create_of_pod() || self.pod().is_some()
+    }
+
     /// The name of the pod that it is about, if it is about one that exists.
     pub(super) fn pod(&self) -> Option<&str> {
         pod_of(&self.path)
