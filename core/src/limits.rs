@@ -30,6 +30,13 @@ pub struct Limits {
     /// Changes that a handler of an informer has not taken, each on its own. Default 1024. Hit: from then on changes of one object
     /// are merged until the handler has caught up, so that what waits is bounded by the number of objects.
     pub handler_backlog: usize,
+    /// Events that wait to be written. Default 1000, as client-go (`maxQueuedEvents`). Hit: further events are dropped and counted.
+    pub events_waiting: usize,
+    /// Objects, and sorts of events of them, that a recorder remembers what it has written about. Default 4096, as client-go
+    /// (`maxLruCacheEntries`). Hit: what was not touched for longest is forgotten, so that the next event of it is written as if it were the first.
+    pub events_remembered: usize,
+    /// Bytes of the message of an event. Default 8 KiB. Hit: the rest is cut off.
+    pub event_message_bytes: usize,
     /// How long a short call may take from request to end. Default 30 s. Hit: the call is cancelled and counts as
     /// [`Failure::TimedOut`](crate::request::Failure::TimedOut).
     pub call_timeout: Duration,
@@ -53,6 +60,9 @@ impl Default for Limits {
             concurrent_syncs: 5,
             burst_replicas: 500,
             handler_backlog: 1024,
+            events_waiting: 1000,
+            events_remembered: 4096,
+            event_message_bytes: 8 << 10,
             call_timeout: Duration::from_secs(30),
             list_timeout: Duration::from_secs(60),
             watch_timeout: Duration::from_secs(300),

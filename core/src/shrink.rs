@@ -5,6 +5,9 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::hash::Hash;
+
+use hashbrown::HashMap;
 
 /// Elements below which the memory is not worth an allocation to get back, unless nothing is left.
 pub(crate) const WORTHWHILE: usize = 16;
@@ -31,5 +34,14 @@ pub(crate) fn queue<T>(queue: &mut VecDeque<T>) {
         && let Some(capacity) = target(queue.len(), queue.capacity())
     {
         queue.shrink_to(capacity);
+    }
+}
+
+/// Shrinks a map that has become too large for what it holds, but keeps a little when it empties.
+pub(crate) fn map<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+    if map.capacity() > WORTHWHILE
+        && let Some(capacity) = target(map.len(), map.capacity())
+    {
+        map.shrink_to(capacity);
     }
 }

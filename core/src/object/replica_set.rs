@@ -29,6 +29,14 @@ pub enum ReplicaSetKind {
 }
 
 impl ReplicaSetKind {
+    /// The name of their controller, by which its events are told (`replica_set.go` and `replication_controller.go`, `NewController`).
+    pub fn component(self) -> &'static str {
+        match self {
+            Self::ReplicaSet => "replicaset-controller",
+            Self::ReplicationController => "replication-controller",
+        }
+    }
+
     /// The collection that sets of this kind live in.
     pub fn resource(self) -> &'static Resource {
         static SETS: Resource = Resource::REPLICA_SETS;

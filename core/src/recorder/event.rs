@@ -44,6 +44,8 @@ pub struct ObjectReference {
 /// Something that happened to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
+    /// Who tells it, such as `replicaset-controller`.
+    pub component: Cow<'static, str>,
     /// What it happened to.
     pub object: ObjectReference,
     /// How bad it is.

@@ -42,8 +42,8 @@ pub struct Config {
 /// Which of two ways failures are recovered from. `differences` in the core's documentation has the reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
-    /// A list after an expired watch is not pinned to the version that expired; a watch that reports an error is resumed instead
-    /// of listing everything anew; the back-off starts over only after a healthy time.
+    /// A version that expired or that the server calls bad is not asked for again; a watch that reports an error is
+    /// resumed instead of listing everything anew; the back-off starts over only after a healthy time.
     #[default]
     Prudent,
     /// Request by request what client-go 1.36 does, for those who want its load on their servers to be that of a Go controller.

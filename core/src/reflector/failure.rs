@@ -137,6 +137,7 @@ const TABLE: &[Row] = &[
     (&[Watching],                       internal_error,       ResumeNow,              ResumeNow),
     (&[Watching],                       closed,               ResumeNow,              ResumeNow),
     (&[Opening, Watching],              silent,               ResumeNow,              ResumeNow),
+    (&[Watching],                       version_refused,      NewRound,               NewRound),
     (&[Watching],                       reported,             Resume,                 NewRound),
     (&[Opening, Watching],              anything,             NewRound,               NewRound),
 ];
@@ -145,7 +146,7 @@ fn anything(_: &Cause) -> bool {
     true
 }
 
-/// Of a request that differs from the one that works in nothing but the version.
+/// Where the version is all that tells the request from one that works, it is the version that is bad.
 fn bad_request(cause: &Cause) -> bool {
     cause.status().is_some_and(Status::is_bad_request)
 }
@@ -180,6 +181,11 @@ fn token_expired(cause: &Cause) -> bool {
 
 fn too_many_requests(cause: &Cause) -> bool {
     cause.status().is_some_and(Status::is_too_many_requests)
+}
+
+/// From this version no watch will ever start.
+fn version_refused(cause: &Cause) -> bool {
+    version_unavailable(cause) || bad_request(cause)
 }
 
 fn version_unavailable(cause: &Cause) -> bool {

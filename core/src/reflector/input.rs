@@ -26,7 +26,11 @@ pub(super) enum Answer<B> {
 }
 
 impl<B> Answer<B> {
+    /// Of several heads the first one counts.
     fn handle_head(&mut self, head: Head, limits: &Limits, body: B) {
+        if !matches!(self, Self::None) {
+            return;
+        }
         *self = if (200..300).contains(&head.status) {
             Self::Body(body)
         } else {
@@ -68,8 +72,7 @@ impl<T: Decode> Reflector<T> {
         let limits = self.config.limits;
         match self.exchange(id)? {
             Exchange::List { answer, .. } => answer.handle_head(head, &limits, ListBody::new(&limits)),
-            Exchange::Watch { watch, answer } => {
-                watch.handle_sign_of_life(now.instant);
+            Exchange::Watch { answer, .. } => {
                 answer.handle_head(head, &limits, ());
                 if answer.is_open()
                     && let Some(cause) = self.round.resync_error.take()
@@ -99,8 +102,7 @@ impl<T: Decode> Reflector<T> {
             Exchange::List { list, answer: Answer::Body(body), .. } => {
                 list.handle_body(&self.config, body, piece).err()
             }
-            Exchange::Watch { watch, answer: Answer::Body(()) } => {
-                watch.handle_sign_of_life(now);
+            Exchange::Watch { answer: Answer::Body(()), .. } => {
                 self.handle_events(now, piece, store);
                 None
             }
@@ -159,8 +161,11 @@ impl<T: Decode> Reflector<T> {
     /// The call is not in flight.
     pub fn handle_failure(&mut self, now: Now, id: CallId, failure: Failure) -> Result<(), Misuse> {
         let now = now.instant;
+        let limits = self.config.limits;
         let cause = match self.exchange(id)? {
             Exchange::Watch { watch, answer: Answer::Body(()) } => watch.end(now),
+            // The transport watches the deadline in our stead.
+            exchange if failure == Failure::TimedOut && exchange.deadline(&limits) <= now => exchange.late(),
             exchange => exchange.error_answer().unwrap_or(Cause::Failed(failure)),
         };
         self.conclude(now, cause);
@@ -176,11 +181,7 @@ impl<T: Decode> Reflector<T> {
         if let State::InFlight { exchange, .. } = &self.state
             && exchange.deadline(&self.config.limits) <= now
         {
-            let late = match exchange {
-                Exchange::List { .. } => Cause::Failed(Failure::TimedOut),
-                Exchange::Watch { .. } => Cause::Silent,
-            };
-            let cause = exchange.error_answer().unwrap_or(late);
+            let cause = exchange.late();
             self.give_up(now, cause);
         }
     }
@@ -248,5 +249,13 @@ impl<T> Exchange<T> {
             }
             _ => None,
         }
+    }
+
+    /// What it is that the deadline has passed.
+    fn late(&self) -> Cause {
+        self.error_answer().unwrap_or(match self {
+            Self::List { .. } => Cause::Failed(Failure::TimedOut),
+            Self::Watch { .. } => Cause::Silent,
+        })
     }
 }

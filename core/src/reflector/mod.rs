@@ -8,6 +8,36 @@
 //! learns it writes into a [`ReflectorStore`], which each `handle_*` is lent.
 //!
 //! Mirrors client-go `tools/cache/reflector.go`, and API concepts, "Efficient detection of changes".
+//!
+//! ```
+//! # use sanskube::object::{MetadataOnly, Resource};
+//! # use sanskube::resource_version::ResourceVersion;
+//! use sanskube::reflector::{Config, Reflector, ReflectorStore};
+//! use sanskube::request::{CallIds, Head};
+//! use sanskube::time::Now;
+//!
+//! struct Printer;
+//! impl ReflectorStore<MetadataOnly> for Printer {
+//!     // …
+//! #    type Error = core::convert::Infallible;
+//! #    fn replace(&mut self, _: Vec<MetadataOnly>, _: &ResourceVersion) -> Result<(), Self::Error> { Ok(()) }
+//! #    fn add(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
+//! #    fn update(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
+//! #    fn delete(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
+//! }
+//!
+//! let (now, mut ids, mut store) = (Now::default(), CallIds::default(), Printer);
+//! let mut reflector = Reflector::new(Config::new(Resource::PODS));
+//! let list = reflector.poll_call(now, &mut ids).unwrap();
+//! assert_eq!(list.request.path, "/api/v1/pods?limit=500&resourceVersion=0");
+//! reflector.handle_head(now, list.id, Head { status: 200, retry_after: None })?;
+//! reflector.handle_body(now, list.id, br#"{"metadata":{"resourceVersion":"7"},"#, &mut store)?;
+//! reflector.handle_body(now, list.id, br#""items":[{"metadata":{"name":"web"}}]}"#, &mut store)?;
+//! reflector.handle_end(now, list.id, &mut store)?;
+//! let watch = reflector.poll_call(now, &mut ids).unwrap();
+//! assert!(watch.watch && watch.request.path.contains("resourceVersion=7"));
+//! # Ok::<(), sanskube::error::Misuse>(())
+//! ```
 
 mod config;
 mod failure;

@@ -28,8 +28,8 @@ pub(super) struct Watch<T> {
     timeout: u64,
     /// When it was asked for; for a streaming list that is whole, when that happened.
     started: Instant,
-    /// Until when the server may keep it open, silent or not.
-    silence: Instant,
+    /// From when on it ought to have ended: its own end, or the last event that came after that.
+    overdue: Instant,
     frames: Frames,
     /// Whether an event was accepted.
     any_event: bool,
@@ -58,7 +58,7 @@ impl<T: Decode> Watch<T> {
         Self {
             timeout,
             started: now,
-            silence: now + Duration::from_secs(timeout),
+            overdue: now + Duration::from_secs(timeout),
             frames: Frames::new(config.limits.object_bytes),
             any_event: false,
             in_order: !from.is_none() && !from.is_zero(),
@@ -93,12 +93,7 @@ impl<T: Decode> Watch<T> {
 
     /// When it is to be dropped for its silence.
     pub(super) fn deadline(&self, grace: Duration) -> Instant {
-        self.silence + grace
-    }
-
-    /// Takes note that the server is there.
-    pub(super) fn handle_sign_of_life(&mut self, now: Instant) {
-        self.silence = self.silence.max(now);
+        self.overdue + grace
     }
 
     /// Takes the next event of a piece; none when the piece is used up.
@@ -139,6 +134,7 @@ impl<T: Decode> Watch<T> {
         refused: &mut Option<S::Error>,
     ) -> Result<Event<T>, Cause> {
         let undecodable = |e: Malformed| Cause::Undecodable(e.into());
+        self.overdue = self.overdue.max(now);
         let version = match WatchEvent::decode(line).map_err(undecodable)? {
             WatchEvent::Error(status) => return Err(Cause::Status(status.into())),
             WatchEvent::OtherError => return Err(Cause::UnknownError),

@@ -200,6 +200,7 @@ impl ReplicaSetController {
 fn event(set: &ReplicaSet, event_type: EventType, reason: &'static str, message: core::fmt::Arguments<'_>) -> Event {
     let resource = set.kind().resource();
     Event {
+        component: Cow::Borrowed(set.kind().component()),
         object: ObjectReference {
             kind: resource.kind.clone(),
             namespace: set.namespace().into(),

@@ -67,7 +67,7 @@ impl Frames {
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), Full> {
         // One more than the bound, for the CR of a line that just fits.
-        if bytes.len() > (self.bound + 1).saturating_sub(self.partial.len()) {
+        if bytes.len() > self.bound.saturating_add(1).saturating_sub(self.partial.len()) {
             self.partial = Vec::new();
             return Err(self.full());
         }

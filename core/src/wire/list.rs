@@ -100,7 +100,14 @@ impl ListBody {
         let bytes = *piece;
         // Where what was scanned but not kept begins.
         let mut start = 0;
-        for (at, &byte) in bytes.iter().enumerate() {
+        let mut next = 0;
+        while next < bytes.len() {
+            if self.place == Place::Item {
+                next += self.scanner.skip(&bytes[next..]);
+            }
+            let Some(&byte) = bytes.get(next) else { break };
+            let at = next;
+            next += 1;
             let structural = self.scanner.step(byte)?;
             match self.place {
                 Place::Rest(member) => {

@@ -18,6 +18,18 @@ impl Scanner {
         Self { depth: 0, in_string: false, escaped: false }
     }
 
+    /// How many of the next bytes change nothing, neither in nor outside of a string. They need not be stepped over.
+    pub(super) fn skip(&self, bytes: &[u8]) -> usize {
+        let end = if self.escaped {
+            Some(0)
+        } else if self.in_string {
+            bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'))
+        } else {
+            bytes.iter().position(|byte| matches!(byte, b'"' | b',' | b'[' | b']' | b'{' | b'}'))
+        };
+        end.unwrap_or(bytes.len())
+    }
+
     /// Takes a byte and says whether it is part of the structure: outside of strings, or the quote that begins one.
     pub(super) fn step(&mut self, byte: u8) -> Result<bool, Malformed> {
         if self.in_string {

@@ -6,6 +6,7 @@ use core::hash::Hash;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
+use crate::shrink;
 use crate::time::Instant;
 
 /// What a key waits for. Each key has at most one timer of each kind.
@@ -79,6 +80,7 @@ impl<K: Clone + Eq + Hash> Delays<K> {
         let Some(at) = timers.of(timer).take() else { return false };
         if timers.is_empty() {
             self.timers.remove(key);
+            shrink::map(&mut self.timers);
         }
         self.waiting.remove(&at);
         true
@@ -94,6 +96,7 @@ impl<K: Clone + Eq + Hash> Delays<K> {
             *entry.get_mut().of(timer) = None;
             if entry.get().is_empty() {
                 entry.remove();
+                shrink::map(&mut self.timers);
             }
         }
         Some((key, timer))
@@ -123,7 +126,7 @@ impl<K: Clone + Eq + Hash> Delays<K> {
     /// Cancels all timers.
     pub fn clear(&mut self) {
         self.waiting.clear();
-        self.timers.clear();
+        self.timers = HashMap::new();
     }
 }
 

@@ -22,24 +22,8 @@
 //!
 //! # Differences from client-go
 //!
-//! * **A retry is a timer of its own.** With [`Retries::Windowed`], the default, a rate-limited add while the last one still
-//!   waits is no new failure: it neither escalates nor takes a token of the bucket. In client-go an unrelated
-//!   event that runs a failing key early doubles its delay each time, up to 1000 s (kubernetes/kubernetes#132805), and each add
-//!   that is deduplicated books a token (#104554). Nor does a retry replace a later reminder.
-//!   [`Retries::ClientGo`] does it as client-go.
-//! * **A reminder survives an immediate add**, as in client-go, since a run on an event that knows nothing of the reminder must
-//!   not lose it (review of #112328). [`cancel_after`](WorkQueue::cancel_after) takes it back explicitly (#113607).
-//! * **Finishing takes an outcome.** [`finish`](WorkQueue::finish) forgets the failures of a key that
-//!   succeeded, which in client-go is a call of its own that authors forget (#138743). `done` and `forget` are there, too.
-//! * **A limiter belongs to its queue**, so two queues cannot mix their counters.
-//! * **Keys of low priority wait for the others, within a bound.** One get in
-//!   [`low_every`](WorkQueue::with_low_every) takes one of them, so that an initial list does not starve under steady
-//!   traffic (controller-runtime#3496).
-//! * **A drain waits for queued keys as well**: [`is_draining`](WorkQueue::is_draining). client-go's ends when nothing is being
-//!   processed, though a key that just finished was queued again. That moment is [`processing`](WorkQueue::processing)` == 0`.
-//! * **`done` for a key that is not being processed does nothing.** client-go queues a queued key a second time, so that two workers
-//!   may have it at once.
-//! * **Equal times come in the order in which they were set**; client-go gives them in the order of its heap.
+//! By default a key that fails escalates once a wait, a retry does not replace a reminder, finishing takes an outcome, and
+//! keys can have a low priority. What that means, and why, stands in the crate's list of [`differences`](crate::differences).
 
 pub mod delay;
 pub mod queue;
@@ -51,10 +35,12 @@ use core::time::Duration;
 
 use hashbrown::HashMap;
 
+pub use delay::Timer;
 pub use queue::Priority;
 
+use crate::shrink;
 use crate::time::Instant;
-use delay::{Delays, Timer};
+use delay::Delays;
 use queue::Queue;
 use rate::RateLimiter;
 
@@ -64,7 +50,7 @@ const LOW_EVERY: NonZeroU32 = NonZeroU32::new(4).expect("four is not zero");
 /// A rate-limiting queue of keys.
 ///
 /// Calls take time logarithmic in the number of timers, plus that for each timer that has become due. Memory is bounded by the
-/// number of distinct keys. Two calls for the same key at the same time are one.
+/// number of distinct keys, and given back when there are fewer.
 #[derive(Clone, Debug)]
 pub struct WorkQueue<K, L = rate::DefaultController<K>> {
     queue: Queue<K>,
@@ -168,7 +154,7 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     /// Mirrors `rateLimitingType.AddRateLimited`.
     pub fn add_rate_limited(&mut self, now: Instant, key: K) {
         self.handle_timeout(now);
-        if self.retries == Retries::ClientGo {
+        if self.retries == Retries::ClientGo || self.is_shutting_down() {
             let delay = self.limiter.when(now, &key);
             self.set(now, key, Timer::Reminder, now + delay);
             return;
@@ -194,6 +180,7 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     pub fn forget(&mut self, key: &K) {
         self.limiter.forget(key);
         self.windows.remove(key);
+        shrink::map(&mut self.windows);
     }
 
     /// The number of failures of a key since it was forgotten, as far as they made it wait longer.
@@ -258,8 +245,7 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     ///
     /// Mirrors `Typed.ShutDown`.
     pub fn shut_down(&mut self, now: Instant) {
-        self.handle_timeout(now);
-        self.delays.clear();
+        self.drop_timers(now);
         self.queue.shut_down();
     }
 
@@ -268,9 +254,13 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     ///
     /// Mirrors `Typed.ShutDownWithDrain`.
     pub fn shut_down_with_drain(&mut self, now: Instant) {
-        self.handle_timeout(now);
-        self.delays.clear();
+        self.drop_timers(now);
         self.queue.shut_down_with_drain();
+    }
+
+    /// When a timer of a key is due. With [`Retries::ClientGo`] all are [`Timer::Reminder`].
+    pub fn deadline(&self, key: &K, timer: Timer) -> Option<Instant> {
+        self.delays.deadline(key, timer)
     }
 
     /// Whether the queue was shut down.
@@ -317,6 +307,12 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     /// How long the key that waits longest has been queued, or queued with normal priority if it became urgent.
     pub fn oldest_age(&self, now: Instant) -> Option<Duration> {
         self.queue.oldest_age(now)
+    }
+
+    fn drop_timers(&mut self, now: Instant) {
+        self.handle_timeout(now);
+        self.delays.clear();
+        self.windows = HashMap::new();
     }
 
     fn set(&mut self, now: Instant, key: K, timer: Timer, at: Instant) {

@@ -8,6 +8,7 @@ use core::time::Duration;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
+use crate::shrink;
 use crate::time::Instant;
 
 /// How urgent a key is.
@@ -113,7 +114,9 @@ impl<K: Clone + Eq + Hash> Queue<K> {
             key
         } else {
             self.passed = if self.low.is_empty() { 0 } else { self.passed + 1 };
-            self.normal.pop_front()?.0
+            let (key, _) = self.normal.pop_front()?;
+            shrink::queue(&mut self.normal);
+            key
         };
         self.states.insert(key.clone(), State::Processing);
         self.processing += 1;
@@ -126,6 +129,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         match self.states.get_mut(key) {
             Some(State::Processing) => {
                 self.states.remove(key);
+                shrink::map(&mut self.states);
             }
             Some(state @ State::Dirty(_)) => {
                 let State::Dirty(priority) = *state else { return false };

@@ -6,16 +6,19 @@ use std::cell::Cell;
 thread_local! {
     /// The bytes that this thread has allocated and not freed.
     static ALLOCATED: Cell<isize> = const { Cell::new(0) };
+    /// How often this thread has allocated.
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     /// The most that was ever allocated since the last time this was asked for.
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
 struct Counting;
 
-// SAFETY: everything is left to the system's allocator; beside that two numbers are kept, without allocating.
+// SAFETY: everything is left to the system's allocator; beside that three numbers are kept, without allocating.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.set(ALLOCATED.get() + layout.size() as isize);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         PEAK.set(PEAK.get().max(ALLOCATED.get()));
         unsafe { System.alloc(layout) }
     }
@@ -32,6 +35,11 @@ static ALLOCATOR: Counting = Counting;
 /// The bytes that this thread has allocated and not freed.
 pub(crate) fn allocated() -> isize {
     ALLOCATED.get()
+}
+
+/// How often this thread has allocated.
+pub(crate) fn allocations() -> usize {
+    ALLOCATIONS.get()
 }
 
 /// How much more than before was allocated at any time while `work` was done.

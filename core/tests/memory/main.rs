@@ -5,5 +5,6 @@ mod counting;
 #[allow(dead_code)]
 #[path = "../reflector/peer.rs"]
 mod peer;
+mod queue;
 mod store;
 mod stream;

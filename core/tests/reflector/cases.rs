@@ -161,6 +161,31 @@ fn an_error_event_ends_the_stream_and_is_never_stored() {
     }
 }
 
+#[test]
+fn a_version_that_the_stream_refuses_is_not_resumed_from_for_ever() {
+    for error in [too_large()[0].clone(), status(400, "BadRequest")] {
+        let mut peer = Peer::watching(500, &[]);
+        peer.send(event("ERROR", &error));
+        peer.await_call();
+        assert_eq!(peer.asked(), "list?resourceVersion=500");
+        peer.answer(504, &too_large()[0]);
+        assert_eq!(peer.asked(), "list?");
+    }
+}
+
+#[test]
+fn a_version_that_the_server_calls_a_bad_request_is_asked_for_once() {
+    let mut peer = Peer::watching(500, &[]);
+    peer.fail(Failure::Cut);
+    peer.await_call();
+    assert_eq!(peer.asked(), "list?resourceVersion=500");
+    peer.answer(400, &status(400, "BadRequest"));
+    assert_eq!(peer.asked(), "list?");
+    // If it was not the version, it is a failure like any other.
+    peer.answer(400, &status(400, "BadRequest"));
+    assert!(peer.await_call() >= Duration::from_millis(1600));
+}
+
 // kube-rs/kube#192
 #[test]
 fn a_bare_status_line_is_an_error_of_the_server() {
@@ -251,11 +276,17 @@ fn a_silent_watch_is_dropped_past_its_own_end_and_resumed() {
     peer.send(event("ADDED", &thing("p", 11)));
     peer.advance(Duration::from_secs(5));
     assert_eq!(peer.cancelled, 0);
+    // What is no event is no sign of life: it may come from anything on the way.
+    peer.send("\n");
     peer.advance_to_deadline();
     assert_eq!((peer.cancelled, peer.asked().as_str()), (1, "watch?resourceVersion=11"));
     assert!(peer.now.instant.as_nanos() < 11_000_000_000);
     // One that the server never answers is no better.
     peer.advance_to_deadline();
+    assert_eq!((peer.cancelled, peer.asked().as_str()), (2, "watch?resourceVersion=11"));
+    // Nor one whose deadline the transport has watched.
+    peer.now = peer.now.after(peer.call.as_ref().unwrap().deadline.since(peer.now.instant));
+    peer.fail(Failure::TimedOut);
     assert_eq!((peer.cancelled, peer.asked().as_str()), (2, "watch?resourceVersion=11"));
 }
 

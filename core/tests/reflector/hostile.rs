@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use sanskube::error::DecodeError;
+use sanskube::limits::Limits;
 use sanskube::object::Resource;
 use sanskube::rand::SplitMix64;
 use sanskube::reflector::{Config, Recovery};
 use sanskube::request::Failure;
+use sanskube::wire::ListBody;
 use serde_json::Value;
 
 use crate::peer::{Peer, status};
@@ -263,4 +266,35 @@ fn every_truncation_of_every_recorded_body_is_survived() {
             assert!(!is_list || peer.store.calls.is_empty(), "half a list was stored");
         }
     }
+}
+
+#[test]
+fn what_is_read_of_a_spoilt_list_is_what_a_general_reader_reads() {
+    let mut random = Random(SplitMix64::new(11));
+    let mut whole = 0;
+    for _ in 0..5000 {
+        let text = body(&mut random);
+        let mut list = ListBody::new(&Limits::default());
+        let mut items: Vec<Vec<u8>> = Vec::new();
+        let size = 1 + random.below(1000);
+        let read = text.chunks(size).try_for_each(|mut piece| -> Result<(), DecodeError> {
+            while let Some(item) = list.next_item(&mut piece)? {
+                items.push(item.to_vec());
+            }
+            Ok(())
+        });
+        let items: Result<Vec<Value>, _> = items.iter().map(|item| serde_json::from_slice(item)).collect();
+        if let (Ok(()), Ok(meta), Ok(items)) = (read, list.finish(), items) {
+            // What is skipped is not looked at for its encoding.
+            let text = String::from_utf8_lossy(&text);
+            let value: Value = serde_json::from_str(&text).expect("a list that was read is JSON");
+            assert_eq!(value["items"].as_array().map_or(&[][..], Vec::as_slice), items);
+            assert_eq!(
+                value["metadata"]["resourceVersion"].as_str().unwrap_or_default(),
+                meta.resource_version.to_string()
+            );
+            whole += 1;
+        }
+    }
+    assert!(whole > 500, "{whole} lists were read");
 }

@@ -90,6 +90,18 @@ impl ApiServer {
             entry.time = None;
         }
         let mut entries = managed::entries(live);
+        if entries.is_empty() {
+            // What is there already belongs to someone, though nobody knows whom.
+            let mut bare = live.clone();
+            path::meta_mut(&mut bare).remove("managedFields");
+            let mut fields = managed::field_set(kind, &bare);
+            if kind.has(crate::kind::Sub::Status) {
+                fields.drop_top("f:status");
+            }
+            let before =
+                Entry { apply: false, manager: BEFORE_FIRST_APPLY.to_owned(), ..self.entry(cx, kind, "", fields) };
+            entries.push(before);
+        }
         let mine = entries.iter().position(|e| e.apply && e.manager == entry.manager && e.subresource == sub);
         let before = mine.map(|i| entries.remove(i));
         let mut bare = live.clone();
@@ -106,9 +118,9 @@ impl ApiServer {
         }
         if let Some(before) = &before {
             // What it owned and says no more, and nobody else owns, goes.
-            let mut gone = before.fields.difference(&owned);
+            let mut gone = before.fields.with_parents().difference(&owned.with_parents());
             for e in &entries {
-                gone = gone.difference(&e.fields);
+                gone = gone.difference(&e.fields.with_parents());
             }
             prune(&mut merged, &gone, kind);
         }
@@ -168,6 +180,9 @@ impl ApiServer {
         Ok(crate::subresource::scale_of_answer(kind, answer))
     }
 }
+
+/// The manager of what was there before anyone applied.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Reads the configuration of an apply, which may leave out what is required of an object.
 fn configuration(cx: &Context<'_>, kind: &str, api_version: &str, message: &str) -> Result<Obj, ApiError> {

@@ -130,6 +130,7 @@ fn resources(group: &str, version: &str) -> Option<Value> {
         if !kind.categories.is_empty() {
             entry["categories"] = json!(kind.categories);
         }
+        entry["storageVersionHash"] = kind.storage_hash.into();
         list.push(entry);
         for sub in kind.subresources {
             let (g, v, k) = sub_kind(kind, *sub);
@@ -171,7 +172,7 @@ fn aggregated(wanted: impl Fn(&Kind) -> bool) -> Response {
         kinds.sort_by_key(|k| k.resource);
         let resources: Vec<Value> = kinds.into_iter().map(aggregated_resource).collect();
         let mut item = json!({
-            "metadata": { "creationTimestamp": null },
+            "metadata": {},
             "versions": [{ "version": "v1", "resources": resources, "freshness": "Current" }],
         });
         if !name.is_empty() {
@@ -184,7 +185,14 @@ fn aggregated(wanted: impl Fn(&Kind) -> bool) -> Response {
     });
     let mut response = render::finish(200, body.to_string().into_bytes(), Media::JSON);
     let content = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-    response.headers = vec![("content-type", content.to_owned()), ("vary", "Accept".to_owned())];
+    let etag = format!(
+        "\"{:016X}\"",
+        response
+            .body
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| { (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3) })
+    );
+    response.headers = vec![("content-type", content.to_owned()), ("vary", "Accept".to_owned()), ("etag", etag)];
     response
 }
 
@@ -192,7 +200,7 @@ fn aggregated_resource(kind: &Kind) -> Value {
     let scope = if kind.namespaced { "Namespaced" } else { "Cluster" };
     let mut entry = json!({
         "resource": kind.resource, "singularResource": kind.singular, "scope": scope, "verbs": verbs(kind),
-        "responseKind": { "group": kind.group, "version": kind.version, "kind": kind.kind },
+        "responseKind": { "group": "", "version": "", "kind": kind.kind },
     });
     if !kind.short_names.is_empty() {
         entry["shortNames"] = json!(kind.short_names);
@@ -205,6 +213,7 @@ fn aggregated_resource(kind: &Kind) -> Value {
         .iter()
         .map(|sub| {
             let (group, version, name) = sub_kind(kind, *sub);
+            let (group, version) = if name == kind.kind { ("", "") } else { (group, version) };
             json!({
                 "subresource": sub.name(), "verbs": sub_verbs(*sub),
                 "responseKind": { "group": group, "version": version, "kind": name },

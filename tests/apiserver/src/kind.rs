@@ -13,6 +13,8 @@ pub(crate) struct Kind {
     pub(crate) kind: &'static str,
     pub(crate) resource: &'static str,
     pub(crate) singular: &'static str,
+    /// `storageVersionHash`: the first eight bytes of the SHA-256 of `group/version/Kind`.
+    pub(crate) storage_hash: &'static str,
     pub(crate) short_names: &'static [&'static str],
     pub(crate) categories: &'static [&'static str],
     pub(crate) namespaced: bool,
@@ -102,7 +104,7 @@ pub(crate) struct Strategy {
     /// Admission plugins that change the object on its creation.
     pub(crate) admit: fn(&mut Obj),
     /// Clears and sets what a creator may not.
-    pub(crate) prepare_create: fn(&mut Obj),
+    pub(crate) prepare_create: fn(&mut Obj, Now),
     /// The same for an update of the main resource, given the old object.
     pub(crate) prepare_update: fn(&mut Obj, &Obj),
     /// The same for an update of the status.
@@ -110,7 +112,9 @@ pub(crate) struct Strategy {
     pub(crate) validate: fn(&Obj, &mut Vec<Cause>),
     pub(crate) validate_update: fn(&Obj, &Obj, &mut Vec<Cause>),
     pub(crate) validate_status: fn(&Obj, &Obj, &mut Vec<Cause>),
-    /// Warnings on creation.
+    /// The kind's validation of an update looks at metadata once more than others do.
+    pub(crate) revalidates_meta: bool,
+    /// Which names are allowed.
     pub(crate) name: NameRule,
 }
 
@@ -124,12 +128,13 @@ pub(crate) enum NameRule {
 const NOTHING: Strategy = Strategy {
     default: |_| {},
     admit: |_| {},
-    prepare_create: |_| {},
+    prepare_create: |_, _| {},
     prepare_update: |_, _| {},
     prepare_status: |_, _, _| {},
     validate: |_, _| {},
     validate_update: |_, _, _| {},
     validate_status: |_, _, _| {},
+    revalidates_meta: false,
     name: NameRule::Subdomain,
 };
 
@@ -142,6 +147,11 @@ impl std::fmt::Debug for Kind {
 impl Kind {
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// The Go package of the internal type.
+    pub(crate) fn package(&self) -> &'static str {
+        if self.group.is_empty() { "core" } else { self.group.split('.').next().unwrap_or_default() }
     }
 
     pub(crate) fn message_name(&self) -> &'static str {
@@ -180,6 +190,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Namespace",
         resource: "namespaces",
         singular: "namespace",
+        storage_hash: "Q3oi5N2YM8M=",
         short_names: &["ns"],
         categories: &[],
         namespaced: false,
@@ -204,6 +215,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Pod",
         resource: "pods",
         singular: "pod",
+        storage_hash: "xPOwRZ+Yhw8=",
         short_names: &["po"],
         categories: &["all"],
         namespaced: true,
@@ -231,6 +243,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             prepare_status: strategy::pod::prepare_status,
             validate: strategy::pod::validate,
             validate_update: strategy::pod::validate_update,
+            revalidates_meta: true,
             ..NOTHING
         },
     },
@@ -240,6 +253,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ReplicaSet",
         resource: "replicasets",
         singular: "replicaset",
+        storage_hash: "P1RzHs8/mWQ=",
         short_names: &["rs"],
         categories: &["all"],
         namespaced: true,
@@ -266,6 +280,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ReplicationController",
         resource: "replicationcontrollers",
         singular: "replicationcontroller",
+        storage_hash: "Jond2If31h0=",
         short_names: &["rc"],
         categories: &["all"],
         namespaced: true,
@@ -281,6 +296,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             prepare_update: strategy::keep_status,
             prepare_status: strategy::keep_spec,
             validate: strategy::workload::validate_replication_controller,
+            revalidates_meta: true,
             validate_update: |new, _, causes| strategy::workload::validate_replication_controller(new, causes),
             validate_status: strategy::workload::validate_status,
             ..NOTHING
@@ -292,6 +308,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ConfigMap",
         resource: "configmaps",
         singular: "configmap",
+        storage_hash: "qFsyl6wFWjQ=",
         short_names: &["cm"],
         categories: &[],
         namespaced: true,
@@ -304,6 +321,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         strategy: Strategy {
             validate: strategy::config_map::validate,
             validate_update: strategy::config_map::validate_update,
+            revalidates_meta: true,
             ..NOTHING
         },
     },
@@ -313,6 +331,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Event",
         resource: "events",
         singular: "event",
+        storage_hash: "r2yiGXH7wu8=",
         short_names: &["ev"],
         categories: &[],
         namespaced: true,
@@ -330,6 +349,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Lease",
         resource: "leases",
         singular: "lease",
+        storage_hash: "gqkMMb/YqFM=",
         short_names: &[],
         categories: &[],
         namespaced: true,
@@ -340,7 +360,8 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         fields: &[],
         traits: Traits { unconditional_update: false, create_on_update: true, ..PLAIN },
         strategy: Strategy {
-            default: strategy::lease::default,
+            prepare_create: |lease, _| strategy::lease::drop_disabled(lease),
+            prepare_update: |lease, _| strategy::lease::drop_disabled(lease),
             validate: strategy::lease::validate,
             validate_update: |new, _, causes| strategy::lease::validate(new, causes),
             ..NOTHING
@@ -352,6 +373,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Node",
         resource: "nodes",
         singular: "node",
+        storage_hash: "XwShjMxG9Fs=",
         short_names: &["no"],
         categories: &[],
         namespaced: false,
@@ -375,6 +397,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "ResourceQuota",
         resource: "resourcequotas",
         singular: "resourcequota",
+        storage_hash: "8uhSgffRX6w=",
         short_names: &["quota"],
         categories: &[],
         namespaced: true,
@@ -397,6 +420,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         kind: "Event",
         resource: "events",
         singular: "event",
+        storage_hash: "r2yiGXH7wu8=",
         short_names: &["ev"],
         categories: &[],
         namespaced: true,

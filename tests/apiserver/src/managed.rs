@@ -100,6 +100,12 @@ impl FieldSet {
         self.is_empty()
     }
 
+    /// The same set with every parent of a member (`EnsureNamedFieldsAreMembers`).
+    pub(crate) fn with_parents(&self) -> Self {
+        let children = self.children.iter().map(|(k, v)| (k.clone(), Self { member: true, ..v.with_parents() }));
+        Self { member: self.member, children: children.collect() }
+    }
+
     /// Drops all under one key of the object.
     pub(crate) fn drop_top(&mut self, key: &str) {
         self.children.remove(key);
@@ -338,8 +344,11 @@ pub(crate) fn element(item: &Value, kind: &ListKind) -> String {
         ListKind::Map(keys) => {
             let mut map = Map::new();
             for key in keys {
-                if let Some(v) = item.get(*key) {
-                    map.insert((*key).to_owned(), v.clone());
+                match item.get(*key) {
+                    Some(v) => drop(map.insert((*key).to_owned(), v.clone())),
+                    // The only key with a default: that of ports.
+                    None if *key == "protocol" => drop(map.insert("protocol".to_owned(), "TCP".into())),
+                    None => {}
                 }
             }
             format!("k:{}", Value::Object(map))
@@ -533,7 +542,9 @@ pub(crate) fn record_update(kind: &Kind, old: Option<&Obj>, new: &mut Obj, write
                 json::meta_mut(new).remove("managedFields");
                 return;
             }
-            list
+            // Who sends entries says who owns what; who sends none does not know of them.
+            let given = if writer.subresource.is_empty() { entries(new) } else { Vec::new() };
+            if given.iter().all(|e| e.fields.is_empty()) { list } else { given }
         }
         None => Vec::new(),
     };

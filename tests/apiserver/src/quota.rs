@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::json;
-use crate::kind::{PODS, QUOTAS};
+use crate::kind::{KINDS, PODS, QUOTAS};
+use crate::managed::{self, Writer};
 use crate::quantity::Quantity;
 use crate::server::{ApiServer, Context};
 use crate::store::Obj;
+use crate::time::rfc3339;
 
 /// The names under which a new object counts.
 fn counted_as(cx: &Context<'_>) -> Vec<String> {
@@ -80,12 +82,23 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
         for (n, sum) in raised {
             json::map_mut(&mut state, &["status", "used"]).insert(n, sum.into());
         }
-        charges.push(state);
+        charges.push((quota.value(), state));
     }
     if cx.dry_run() {
         return Ok(());
     }
-    for mut state in charges {
+    let time = rfc3339(cx.now.wall);
+    for (before, mut state) in charges {
+        if server.config.managed_fields {
+            let writer = Writer {
+                manager: "kube-apiserver",
+                apply: false,
+                api_version: "v1",
+                subresource: "status",
+                time: Some(&time),
+            };
+            managed::record_update(&KINDS[QUOTAS], Some(&before), &mut state, &writer);
+        }
         let sealed = server.seal(QUOTAS, &mut state);
         server.store.put(QUOTAS, sealed);
         server.wake_table(QUOTAS);

@@ -2,7 +2,9 @@
 //! (API concepts, "Retrieving large results sets in chunks" and "Resource versions").
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
 use crate::error::{ApiError, Cause};
@@ -13,6 +15,12 @@ use crate::store::Key;
 
 const EXPIRED_CONTINUE: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 const EXPIRED_VERSION: &str = "The resourceVersion for the provided list is too old.";
+
+/// As Go decodes: what the last character has too much is ignored.
+const LENIENT: GeneralPurpose = {
+    let config: GeneralPurposeConfig = NO_PAD;
+    GeneralPurpose::new(&URL_SAFE, config.with_decode_allow_trailing_bits(true))
+};
 
 /// Where a list goes on.
 struct Continue {
@@ -36,7 +44,7 @@ impl Continue {
     fn parse(token: &str, namespace: &str, namespaced: bool) -> Result<Self, ApiError> {
         let fail =
             |why: &str| ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-        let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|_| fail("illegal base64 data"))?;
+        let bytes = LENIENT.decode(token.trim_end_matches('=')).map_err(|_| fail("illegal base64 data"))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
             let first = bytes.first().copied().unwrap_or_default();
             fail(&format!("invalid character '{}' looking for beginning of value", character(first)))

@@ -1,14 +1,17 @@
 //! Writes answers: objects, lists and statuses in the representation that was asked for.
 
 use std::borrow::Cow;
+use std::io::Write as _;
 use std::sync::Arc;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::kind::Kind;
 use crate::media::{Encoding, Media, Shape};
-use crate::request::Response;
+use crate::request::{Request, Response};
 use crate::server::{Answer, Context};
 use crate::store::{Obj, Object};
 use crate::{encode, json as path, protobuf, schema, table};
@@ -54,8 +57,7 @@ pub(crate) fn not_a_list(kind: &Kind) -> ApiError {
 
 /// The Go name of the internal type.
 fn internal(kind: &Kind) -> String {
-    let package = if kind.group.is_empty() { "core" } else { kind.group.split('.').next().unwrap_or_default() };
-    format!("{package}.{}", kind.kind)
+    format!("{}.{}", kind.package(), kind.kind)
 }
 
 /// The JSON of an object as this kind, without `kind` and `apiVersion`.
@@ -250,6 +252,27 @@ pub(crate) fn finish(status: u16, body: Vec<u8>, media: Media) -> Response {
         }
     };
     Response { status, headers: vec![("content-type", content_type.to_owned())], body }
+}
+
+/// Answers larger than this are compressed, if the client takes it (apiserver
+/// `pkg/endpoints/handlers/responsewriters/writers.go`).
+const COMPRESS_FROM: usize = 128 * 1024;
+
+/// Compresses a large answer to a client that says it takes that.
+pub(crate) fn compress(request: &Request, response: &mut Response) {
+    let accepted = request.header("accept-encoding").unwrap_or_default();
+    let takes_gzip = accepted.split(',').any(|e| e.split(';').next().is_some_and(|e| e.trim() == "gzip"));
+    if !takes_gzip || request.method != "GET" || response.body.len() <= COMPRESS_FROM {
+        return;
+    }
+    let mut encoder = GzEncoder::new(Vec::with_capacity(response.body.len() / 8), Compression::fast());
+    if encoder.write_all(&response.body).is_ok()
+        && let Ok(packed) = encoder.finish()
+    {
+        response.body = packed;
+        response.headers.push(("content-encoding", "gzip".to_owned()));
+        response.headers.push(("vary", "Accept-Encoding".to_owned()));
+    }
 }
 
 /// Indents JSON text by two spaces, without touching the order of keys.

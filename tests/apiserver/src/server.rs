@@ -254,6 +254,7 @@ impl ApiServer {
             Ok(answer) => match render::answer(answer, &cx) {
                 Ok(mut response) => {
                     add_warnings(&mut response, &warnings);
+                    render::compress(request, &mut response);
                     Reply::Response(response)
                 }
                 Err(error) => Reply::Response(refusal(&error, media, &warnings)),

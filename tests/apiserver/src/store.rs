@@ -4,6 +4,7 @@
 //! history has moved on, its version is too old. A snapshot of an older version is the present
 //! state with the history undone.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -11,11 +12,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+/// Where versions begin: late enough that small numbers are old versions.
+const FIRST_VERSION: u64 = 1000;
+
 /// An object as a JSON map without `kind` and `apiVersion`.
 pub(crate) type Obj = Map<String, Value>;
 
 /// Namespace and name. Objects without a namespace have an empty one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// Ordered as `namespace/name`, which is how etcd orders them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Arc<str>,
@@ -24,6 +30,27 @@ pub(crate) struct Key {
 impl Key {
     pub(crate) fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.namespace == other.namespace {
+            return self.name.cmp(&other.name);
+        }
+        let (a, b) = (self.namespace.as_bytes(), other.namespace.as_bytes());
+        match a.iter().zip(b).find(|(a, b)| a != b) {
+            Some((a, b)) => a.cmp(b),
+            // One is the beginning of the other: its slash decides.
+            None if a.len() < b.len() => b'/'.cmp(&b[a.len()]),
+            None => a[b.len()].cmp(&b'/'),
+        }
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -186,7 +213,7 @@ impl Store {
     pub(crate) fn new(tables: usize, history_bound: usize) -> Self {
         let tables = std::iter::repeat_with(Table::default).take(tables).collect();
         Self {
-            rv: 1,
+            rv: FIRST_VERSION,
             tables,
             history_bound: history_bound.max(1),
             uids: HashMap::new(),

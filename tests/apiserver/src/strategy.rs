@@ -25,6 +25,6 @@ pub(crate) fn keep_spec(new: &mut Obj, old: &Obj, _now: Now) {
 }
 
 /// A creator does not say what the status is.
-pub(crate) fn clear_status(new: &mut Obj) {
+pub(crate) fn clear_status(new: &mut Obj, _now: Now) {
     new.insert("status".into(), serde_json::json!({}));
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::decode::zero_message;
 use crate::error::ApiError;
-use crate::kind::Kind;
+use crate::kind::{Kind, REPLICA_SETS};
 use crate::media::{Encoding, Media, Shape};
 use crate::read::validate_list_options;
 use crate::request::Query;
@@ -427,6 +427,10 @@ fn bookmark(watch: &mut Watch, rv: u64, ends_initial: bool, out: &mut Vec<u8>) {
     let id = if partial { schema().id("meta.PartialObjectMetadata") } else { kind.message() };
     let mut value = zero_message(id);
     value.insert("metadata".into(), meta);
+    if !partial && kind.table == REPLICA_SETS {
+        // The internal type of a ReplicaSet has a number here, where the wire has a pointer.
+        path::map_mut(&mut value, &["spec"]).insert("replicas".into(), 0.into());
+    }
     let (name, version) =
         if partial { ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()) } else { (kind.kind, kind.api_version()) };
     let mut object = Vec::new();

@@ -133,15 +133,11 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
         ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"))
     };
     if kind != expected.kind || api_version != expected.api_version {
-        let known = KINDS.iter().any(|k| k.kind == kind && k.api_version() == api_version)
-            || OTHER_KINDS.contains(&(api_version.as_str(), kind.as_str()));
-        return Err(if known {
+        return Err(if is_known(&kind, &api_version) {
             let to = format!("{}.{}", expected.package, expected.kind);
             unhandled(&format!("converting ({version}.{kind}) to ({to}): unknown conversion"))
         } else {
-            unhandled(&format!(
-                "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
-            ))
+            unhandled(&unregistered(&kind, &api_version))
         });
     }
     let (value, findings) = decode::from_slice(schema().id(expected.message), &text).map_err(|e| unhandled(&e))?;
@@ -155,6 +151,16 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
         }
     }
     Ok(value)
+}
+
+fn is_known(kind: &str, api_version: &str) -> bool {
+    KINDS.iter().any(|k| k.kind == kind && k.api_version() == api_version) || OTHER_KINDS.contains(&(api_version, kind))
+}
+
+fn unregistered(kind: &str, api_version: &str) -> String {
+    format!(
+        "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
+    )
 }
 
 /// The beginning of a body, as text or hexadecimal.
@@ -204,8 +210,7 @@ pub(crate) fn go_syntax_error(text: &[u8], error: &serde_json::Error) -> String 
 
 /// What the body of a request for this kind should be.
 pub(crate) fn expected<'a>(kind: &'static Kind, api_version: &'a str) -> Expected<'a> {
-    let package = if kind.group.is_empty() { "core" } else { kind.group.split('.').next().unwrap_or_default() };
-    Expected { kind: kind.kind, api_version, message: kind.message_name(), package }
+    Expected { kind: kind.kind, api_version, message: kind.message_name(), package: kind.package() }
 }
 
 impl ApiServer {
@@ -248,13 +253,14 @@ impl ApiServer {
         meta.insert("creationTimestamp".into(), rfc3339(cx.now.wall).into());
         json::set(meta, "generation", kind.traits.generation.then(|| 1.into()));
         dedupe_owners(cx, &mut value);
-        (strategy.prepare_create)(&mut value);
+        (strategy.prepare_create)(&mut value, cx.now);
         let mut causes = Vec::new();
         meta::validate(&value, kind.namespaced, strategy.name, &mut causes);
         (strategy.validate)(&value, &mut causes);
         let name = json::meta_text(&value, "name").to_owned();
         if !causes.is_empty() {
-            return Err(ApiError::invalid(kind.group, kind.kind, &name, &causes));
+            let stored = &KINDS[kind.table];
+            return Err(ApiError::invalid(stored.group, stored.kind, &name, &causes));
         }
         let key = Key::new(&cx.place.namespace, &name);
         quota::admit(self, cx, &value)?;
@@ -372,6 +378,11 @@ impl ApiServer {
         let old_served = render::object_value(kind, old);
         self.check_version(cx, old, &value)?;
         fill_meta(&mut value, &old_served);
+        if kind.has(Sub::Status) {
+            // A field that this resource cannot write is nobody's doing (`GetResetFields`).
+            let reset = if cx.place.sub == Some(Sub::Status) { "spec" } else { "status" };
+            json::set(&mut value, reset, old_served.get(reset).cloned());
+        }
         self.record_managers(cx, Some(&old_served), &mut value, sub, false);
         self.finish_update(cx, old, value)
     }
@@ -412,16 +423,21 @@ impl ApiServer {
         }
         dedupe_owners(cx, &mut value);
         let mut causes = Vec::new();
-        // Once for every kind, and once more by each kind's own validation.
+        // Once for every kind, and again by each kind's own validation.
         meta::validate_update(&value, &old_value, &mut causes);
         meta::validate_update(&value, &old_value, &mut causes);
+        meta::validate_common(json::meta(&value), &mut causes);
+        if strategy.revalidates_meta && cx.place.sub.is_none() {
+            meta::validate_common(json::meta(&value), &mut causes);
+        }
         match cx.place.sub {
             None => (strategy.validate_update)(&value, &old_value, &mut causes),
             Some(Sub::Status) => (strategy.validate_status)(&value, &old_value, &mut causes),
             Some(_) => {}
         }
         if !causes.is_empty() {
-            return Err(ApiError::invalid(kind.group, kind.kind, &old.key.name, &causes));
+            let stored = &KINDS[kind.table];
+            return Err(ApiError::invalid(stored.group, stored.kind, &old.key.name, &causes));
         }
         self.commit(cx, old, value)
     }
@@ -533,7 +549,13 @@ pub(crate) fn patched(
         result.get("apiVersion").and_then(Value::as_str).unwrap_or_default(),
     );
     if got_kind != kind || got_version != api_version {
-        let why = format!("{got_kind} in version \"{}\" cannot be handled as a {kind}: converting", api_version);
+        let version = got_version.rsplit('/').next().unwrap_or_default();
+        let why = if is_known(got_kind, got_version) {
+            let package = cx.place.kind.package();
+            format!("converting ({version}.{got_kind}) to ({package}.{kind}): unknown conversion")
+        } else {
+            unregistered(got_kind, got_version)
+        };
         return Err(invalid(&why));
     }
     let (value, findings) = decode::from_value(message, &result).map_err(|e| invalid(&e))?;

@@ -1,21 +1,28 @@
-//! `sanskube-conformance vectors DIR`: replays recorded vectors and prints what differs.
+//! The runner: replays recorded vectors and API cases, and prints what differs.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use sanskube_conformance::{scenarios, vectors};
+use sanskube_conformance::{api, scenarios, vectors};
 
-const USAGE: &str = "usage: sanskube-conformance vectors DIR";
+const USAGE: &str = "usage: sanskube-conformance vectors DIR
+       sanskube-conformance api DIR [--server URL --token TOKEN [--weak-token TOKEN]]
+       sanskube-conformance scenarios DIR [--server URL --token TOKEN]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let passed = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["scenarios", directory] => scenarios::run_directory(Path::new(directory)),
-        ["vectors", directory] => vectors::run_directory(Path::new(directory)),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["vectors", directory] => Ok(vectors::run_directory(Path::new(directory))),
+        ["api", ref rest @ ..] => api::main(rest),
+        ["scenarios", ref rest @ ..] => scenarios::main(rest),
+        _ => Err(USAGE.to_owned()),
     };
-    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
 }

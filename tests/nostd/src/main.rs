@@ -1,4 +1,5 @@
-//! A program without std and without libc that runs parts of the core on recorded bytes and checks what comes out.
+//! A program without std and without libc that runs the core on recorded bytes and checks what comes out: the controller as a
+//! whole, and some of its stages.
 //!
 //! That it links is the proof that the core needs nothing but memory. `cargo run --manifest-path tests/nostd/Cargo.toml`
 //! prints a line a check and exits with zero if all of them held.
@@ -8,6 +9,7 @@
 extern crate alloc;
 
 mod bare;
+mod controller;
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -27,11 +29,12 @@ const REPLICA_SET: &[u8] = include_bytes!("../recorded/replica_set.json");
 const POD: &[u8] = include_bytes!("../recorded/pod.json");
 
 /// Each check panics if it does not hold.
-const CHECKS: [(&str, fn()); 4] = [
+const CHECKS: [(&str, fn()); 5] = [
     ("a recorded pod and its set are decoded and belong together", views),
     ("a k8s-openapi type decodes the same bytes", k8s_openapi_type),
     ("a failing key is retried later and later until it succeeds", work_queue),
     ("a thousand keys go through the queue and leave nothing behind", many_keys),
+    ("the controller asks for what kube-controller-manager asked for on the same bytes", controller::run),
 ];
 
 fn run() -> u8 {

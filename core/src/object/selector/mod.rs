@@ -4,11 +4,6 @@
 //! a spec, or from a set of labels, and then asked about the labels of objects.
 //!
 //! Mirrors apimachinery `pkg/labels/selector.go`.
-//!
-//! # Differences from apimachinery
-//!
-//! * A NUL character is a character like any other, and so never valid. Go's parser takes it for the end of the text
-//!   and silently ignores what follows: `a=b,\0c=d` would select more than its author wrote.
 
 mod error;
 mod label_selector;

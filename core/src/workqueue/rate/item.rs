@@ -6,6 +6,7 @@ use core::time::Duration;
 use hashbrown::HashMap;
 
 use super::RateLimiter;
+use crate::shrink;
 use crate::time::Instant;
 
 /// Failures of keys. Only looked up, never walked.
@@ -25,6 +26,11 @@ impl<K: Clone + Eq + Hash> Failures<K> {
                 1
             }
         }
+    }
+
+    fn forget(&mut self, key: &K) {
+        self.0.remove(key);
+        shrink::map(&mut self.0);
     }
 
     fn of(&self, key: &K) -> u32 {
@@ -60,7 +66,7 @@ impl<K: Clone + Eq + Hash> RateLimiter<K> for ItemExponential<K> {
     }
 
     fn forget(&mut self, key: &K) {
-        self.failures.0.remove(key);
+        self.failures.forget(key);
     }
 
     fn num_requeues(&self, key: &K) -> u32 {
@@ -96,7 +102,7 @@ impl<K: Clone + Eq + Hash> RateLimiter<K> for ItemFastSlow<K> {
     }
 
     fn forget(&mut self, key: &K) {
-        self.failures.0.remove(key);
+        self.failures.forget(key);
     }
 
     fn num_requeues(&self, key: &K) -> u32 {

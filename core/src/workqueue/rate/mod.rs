@@ -1,11 +1,6 @@
 //! Rate limiters: how long a key that failed has to wait.
 //!
 //! Mirrors client-go `util/workqueue/default_rate_limiters.go`.
-//!
-//! # Differences from client-go
-//!
-//! * [`ItemExponential`] never gives less than it gave before. In Go, if base × 2ⁿ is exactly 2⁶³ ns (a base that is a
-//!   power of two), or the base is zero after 1024 failures, the conversion overflows into a negative delay.
 
 mod bucket;
 mod combine;

@@ -73,7 +73,7 @@ impl Model {
             *failures += 1;
             now + BASE.saturating_mul(1 << (*failures - 1).min(20)).min(MAX)
         };
-        if self.retries == Retries::ClientGo {
+        if self.retries == Retries::ClientGo || self.shut_down {
             let at = fail(key);
             return self.set(now, key, Timer::Reminder, at);
         }
@@ -122,6 +122,7 @@ impl Model {
 
     fn shut_down(&mut self, drain: bool) {
         self.timers.clear();
+        self.windows.clear();
         (self.shut_down, self.draining) = (true, drain);
     }
 }

@@ -1,19 +1,11 @@
 //! The bytes of HTTP/1.1: request heads and bodies in, response heads and chunks out.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use crate::request::{Request, Response};
 
 /// Headers of a request, at most.
 const MAX_HEADERS: usize = 64;
 /// Bytes of a request's head, at most.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
-/// Answers larger than this are compressed, if the client takes it (`compression.go`).
-const COMPRESS_FROM: usize = 128 * 1024;
-
 /// How the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
@@ -189,19 +181,7 @@ fn start(response: &Response, keep_alive: bool, out: &mut Vec<u8>) {
 }
 
 /// Writes a complete response.
-pub(super) fn response(request: &Request, mut response: Response, keep_alive: bool, out: &mut Vec<u8>) {
-    let takes_gzip =
-        request.header("accept-encoding").is_some_and(|v| v.split(',').any(|e| e.trim().starts_with("gzip")));
-    if takes_gzip && request.method == "GET" && response.body.len() > COMPRESS_FROM {
-        let mut encoder = GzEncoder::new(Vec::with_capacity(response.body.len() / 8), Compression::fast());
-        if encoder.write_all(&response.body).is_ok()
-            && let Ok(packed) = encoder.finish()
-        {
-            response.body = packed;
-            response.headers.push(("content-encoding", "gzip".to_owned()));
-            response.headers.push(("vary", "Accept-Encoding".to_owned()));
-        }
-    }
+pub(super) fn response(request: &Request, response: Response, keep_alive: bool, out: &mut Vec<u8>) {
     start(&response, keep_alive, out);
     if response.status != 204 {
         out.extend_from_slice(format!("content-length: {}\r\n", response.body.len()).as_bytes());

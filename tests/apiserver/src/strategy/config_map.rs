@@ -32,7 +32,7 @@ pub(crate) fn validate(cm: &Obj, causes: &mut Vec<Cause>) {
         }
     }
     if size > MAX_SIZE {
-        causes.push(Cause::too_long("", MAX_SIZE));
+        causes.push(Cause::too_long("[]", MAX_SIZE));
     }
 }
 

@@ -5,7 +5,7 @@ use crate::json;
 use crate::store::Obj;
 
 /// The fields of coordinated leader election are dropped: its feature gate is off.
-pub(crate) fn default(lease: &mut Obj) {
+pub(crate) fn drop_disabled(lease: &mut Obj) {
     let spec = json::map_mut(lease, &["spec"]);
     spec.remove("strategy");
     spec.remove("preferredHolder");

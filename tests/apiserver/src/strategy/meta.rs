@@ -147,7 +147,8 @@ pub(crate) fn validate(obj: &Obj, namespaced: bool, rule: NameRule, causes: &mut
     validate_common(meta, causes);
 }
 
-fn validate_common(meta: &Obj, causes: &mut Vec<Cause>) {
+/// What holds for metadata at any time.
+pub(crate) fn validate_common(meta: &Obj, causes: &mut Vec<Cause>) {
     if json::int(meta, &["generation"]).is_some_and(|g| g < 0) {
         causes.push(Cause::invalid("metadata.generation", &meta["generation"], "must be greater than or equal to 0"));
     }

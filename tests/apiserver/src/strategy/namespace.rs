@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::json;
 use crate::store::Obj;
+use crate::time::Now;
 
 /// The label that repeats the name.
 pub(crate) fn default(ns: &mut Obj) {
@@ -13,7 +14,7 @@ pub(crate) fn default(ns: &mut Obj) {
     }
 }
 
-pub(crate) fn prepare_create(ns: &mut Obj) {
+pub(crate) fn prepare_create(ns: &mut Obj, _now: Now) {
     ns.insert("status".into(), json!({ "phase": "Active" }));
     let spec = json::map_mut(ns, &["spec"]);
     let finalizers = spec.entry("finalizers").or_insert_with(|| json!([]));

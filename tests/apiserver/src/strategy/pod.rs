@@ -35,11 +35,12 @@ pub(crate) fn admit(pod: &mut Obj) {
     json::default(spec, "preemptionPolicy", "PreemptLowerPriority");
 }
 
-pub(crate) fn prepare_create(pod: &mut Obj) {
+pub(crate) fn prepare_create(pod: &mut Obj, now: Now) {
     let mut status = json!({ "phase": "Pending", "qosClass": qos_class(pod) });
     if !json::list(pod, &["spec", "schedulingGates"]).is_empty() {
         status["conditions"] = json!([{
-            "type": "PodScheduled", "status": "False", "lastProbeTime": null, "lastTransitionTime": null,
+            "type": "PodScheduled", "status": "False", "lastProbeTime": null,
+            "lastTransitionTime": crate::time::rfc3339(now.wall),
             "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates",
         }]);
     }

@@ -168,9 +168,7 @@ fn supported(obj: &Obj, key: &str, field: &str, values: &[&str], causes: &mut Ve
     if value.is_empty() {
         causes.push(Cause::required(format!("{field}.{key}"), ""));
     } else if !values.contains(&value) {
-        let mut sorted = values.to_vec();
-        sorted.sort_unstable();
-        causes.push(Cause::not_supported(format!("{field}.{key}"), value, &sorted));
+        causes.push(Cause::not_supported(format!("{field}.{key}"), value, values));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::Cause;
 use crate::json;
 use crate::selector;
 use crate::store::Obj;
+use crate::time::Now;
 
 pub(crate) fn default(rs: &mut Obj) {
     let spec = json::map_mut(rs, &["spec"]);
@@ -27,7 +28,7 @@ pub(crate) fn default_replication_controller(rc: &mut Obj) {
     }
 }
 
-pub(crate) fn prepare_create(rs: &mut Obj) {
+pub(crate) fn prepare_create(rs: &mut Obj, _now: Now) {
     rs.insert("status".into(), json!({ "replicas": 0 }));
 }
 

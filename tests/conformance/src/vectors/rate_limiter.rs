@@ -10,11 +10,12 @@ use sanskube::workqueue::rate::{
 use serde_json::{Value, json};
 
 use super::Check;
+use super::recorded::ops;
 
 /// The most negative duration of Go: what its exponential limiter gives where it overflows.
 const OVERFLOWN: i64 = i64::MIN;
-/// There the longest delay is wanted instead (see the documentation of `workqueue::rate`).
-const SATURATES: &str = "exponential-saturates";
+/// There the longest delay is wanted instead.
+const NEVER_FALLS: &str = "an-exponential-delay-never-falls";
 
 /// A limiter as `config.limiter` describes it.
 pub(super) type Limiter = Box<dyn RateLimiter<String>>;
@@ -29,21 +30,20 @@ pub(super) fn replay(case: &Value, check: &mut Check) {
     };
     let mut reservations: Vec<Option<Reservation>> = Vec::new();
     let mut now = Instant::ZERO;
-    for (i, op) in case["ops"].as_array().into_iter().flatten().enumerate() {
-        let name = op["op"].as_str().unwrap_or_default();
+    for (place, name, op, want) in ops(case) {
         let item = op["item"].as_str().unwrap_or_default().to_owned();
         let n = u32::try_from(op["n"].as_u64().unwrap_or_default()).unwrap_or(u32::MAX);
         let limiter: &mut dyn RateLimiter<String> = match &mut bucket {
             Some(bucket) => bucket,
             None => &mut *limiter,
         };
-        let mut want = op["want"].clone();
+        let mut want = want.clone();
         let got = match name {
             "when" | "when_times" => {
                 let times = op["times"].as_u64().unwrap_or(1);
                 let delay = (0..times).map(|_| limiter.when(now, &item)).last().unwrap_or_default();
                 if want["delay_ns"] == OVERFLOWN {
-                    check.apply_rule(SATURATES);
+                    check.apply_rule(NEVER_FALLS);
                     want = json!({"delay_ns": nanos(longest(config))});
                 }
                 json!({"delay_ns": nanos(delay)})
@@ -75,7 +75,7 @@ pub(super) fn replay(case: &Value, check: &mut Check) {
             }
             _ => json!({"err": "unknown op"}),
         };
-        check.same(&format!("op {i} {name}"), &want, &got);
+        check.same(&place, &want, &got);
     }
 }
 

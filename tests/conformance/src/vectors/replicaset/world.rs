@@ -135,6 +135,16 @@ impl World {
 
     fn handle_set(&mut self, name: &str, args: &Value) -> Wakeups {
         let new = set(&args["replicaSet"]);
+        let ended = match name {
+            "rs_added" => None,
+            "rs_deleted" => Some(new.uid()),
+            _ => Some(set(&args["oldReplicaSet"]).uid()),
+        };
+        // Upstream drops what is expected by the key of a set that ends, here it goes by the uid; and what comes after belongs to the new one.
+        let key = new.meta().key.to_string();
+        if self.uids.get(&key).is_some_and(|uid| *uid != ended.unwrap_or_else(|| new.uid())) {
+            self.without_set.insert(key);
+        }
         match name {
             "rs_deleted" => {
                 let _ = self.sets.delete(&new);
