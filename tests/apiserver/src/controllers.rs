@@ -150,8 +150,8 @@ impl ApiServer {
                     drop(self.delete_object(now, stored_kind(t), &k, &options));
                 }
             }
-            let left = self.store.dependents(&object.uid);
-            if !blocked || left.is_empty() {
+            // With dependents gone it comes here again.
+            if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
         } else if !deleting && !object.owners.is_empty() {

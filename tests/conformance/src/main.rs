@@ -7,14 +7,14 @@ use sanskube_conformance::{api, scenarios, vectors};
 
 const USAGE: &str = "usage: sanskube-conformance vectors DIR
        sanskube-conformance api DIR [--server URL --token TOKEN [--weak-token TOKEN]]
-       sanskube-conformance scenarios DIR";
+       sanskube-conformance scenarios DIR [--server URL --token TOKEN]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["vectors", directory] => Ok(vectors::run_directory(Path::new(directory))),
         ["api", ref rest @ ..] => api::main(rest),
-        ["scenarios", directory] => Ok(scenarios::run_directory(Path::new(directory))),
+        ["scenarios", ref rest @ ..] => scenarios::main(rest),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {

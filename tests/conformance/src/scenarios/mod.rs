@@ -21,6 +21,17 @@ use crate::vectors::Check;
 use in_world::InWorld;
 use scenario::Scenario;
 
+/// The command line: a directory, and perhaps a server.
+///
+/// # Errors
+/// A wrong command line.
+pub fn main(arguments: &[&str]) -> Result<bool, String> {
+    match arguments {
+        [directory] => Ok(run_directory(Path::new(directory))),
+        _ => Err("which directory?".to_owned()),
+    }
+}
+
 /// Plays every `.json` and `.json.gz` file of a directory and prints a line an area, each difference, and how often each named rule was
 /// applied. Returns whether all matched.
 pub fn run_directory(directory: &Path) -> bool {
