@@ -28,9 +28,10 @@ use crate::informer::{HandlerId, HandlerOptions, Informer};
 use crate::key::Key;
 use crate::machine::{Fed, Feed, Input, Machine, Output};
 use crate::object::{Decode, Pod, ReplicaSet, ReplicaSetKind, Resource};
+use crate::recorder::Recorder;
 use crate::reflector;
 use crate::replicaset::{Ticket, index_pods};
-use crate::request::{CallId, CallIds, Failure, Outcome};
+use crate::request::{CallId, CallIds, Failure, Outcome, Request};
 use crate::store::Store;
 use crate::time::{Instant, Now};
 use calls::Calls;
@@ -45,6 +46,7 @@ pub struct Manager {
     pods: Fed<Pod>,
     handler: HandlerId,
     workers: Vec<Worker>,
+    recorder: Recorder,
     calls: Calls<Owner>,
     state: State,
     drained: bool,
@@ -53,6 +55,7 @@ pub struct Manager {
 /// Who waits for the outcome of a call.
 #[derive(Debug)]
 enum Owner {
+    Recorder,
     Sync { worker: usize, sync: (Key, Ticket) },
 }
 
@@ -78,6 +81,7 @@ impl Manager {
             pods,
             handler,
             workers,
+            recorder: Recorder::new(config.limits, config.seed),
             calls: Calls::new(config.limits),
             state: State::Running,
             drained: false,
@@ -147,9 +151,10 @@ impl Manager {
 
     fn handle_outcome(&mut self, now: Now, owner: Owner, outcome: Outcome) {
         match owner {
+            Owner::Recorder => self.recorder.handle_outcome(outcome, now),
             Owner::Sync { worker, sync } => {
-                let pods = self.pods.informer.store();
-                self.workers[worker].handle_outcome(pods, sync, outcome, now, |_event| {});
+                let (pods, recorder) = (self.pods.informer.store(), &mut self.recorder);
+                self.workers[worker].handle_outcome(pods, sync, outcome, now, |event| recorder.record(event, now));
             }
         }
     }
@@ -189,7 +194,8 @@ impl Manager {
         Some(Output::Call(self.calls.begin(now.instant, &mut self.ids, request, owner)))
     }
 
-    fn poll_request(&mut self, now: Now) -> Option<(Owner, crate::request::Request)> {
+    /// The next request of a sync, or else of the recorder: what keeps the sets right goes before what tells of it.
+    fn poll_request(&mut self, now: Now) -> Option<(Owner, Request)> {
         if self.has_synced() {
             let pods = self.pods.informer.store();
             for (index, worker) in self.workers.iter_mut().enumerate() {
@@ -198,7 +204,7 @@ impl Manager {
                 }
             }
         }
-        None
+        self.recorder.poll_request(now).map(|request| (Owner::Recorder, request))
     }
 
     fn poll_stopping(&mut self, now: Now, until: Instant) -> Output {
@@ -222,9 +228,9 @@ impl Manager {
         let feeds = self.workers.iter().map(|worker| worker.sets.next_deadline());
         let calls = [self.pods.next_deadline(), self.calls.next_deadline()];
         // What would make a call is of no use to wake for as long as none may be made.
-        let syncs =
-            self.workers.iter().map(Worker::next_deadline).filter(|_| self.calls.has_room() && self.has_synced());
-        feeds.chain(calls).chain(syncs).flatten().min()
+        let syncs = self.workers.iter().map(Worker::next_deadline).filter(|_| self.has_synced());
+        let requests = syncs.chain([self.recorder.next_deadline()]).filter(|_| self.calls.has_room());
+        feeds.chain(calls).chain(requests).flatten().min()
     }
 }
 

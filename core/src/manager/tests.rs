@@ -23,6 +23,8 @@ struct Cluster {
     watches: BTreeMap<String, CallId>,
     /// Every request but lists and watches, in order: method, path, body.
     writes: Vec<(Method, String, Value)>,
+    /// The messages of the events written.
+    events: Vec<String>,
     /// Calls that are left without an answer: those whose path ends so.
     silent: Option<&'static str>,
     unanswered: Vec<Call>,
@@ -45,6 +47,7 @@ impl Cluster {
             pods: BTreeMap::new(),
             watches: BTreeMap::new(),
             writes: Vec::new(),
+            events: Vec::new(),
             silent: None,
             unanswered: Vec::new(),
             cancelled: Vec::new(),
@@ -111,6 +114,10 @@ impl Cluster {
             return self.reply(call.id, &list);
         }
         let body: Value = serde_json::from_slice(&call.request.body).unwrap_or_default();
+        if place.ends_with("/events") {
+            self.events.push(body["message"].as_str().unwrap_or_default().to_string());
+            return self.reply(call.id, &body);
+        }
         self.writes.push((method, path.clone(), body.clone()));
         self.version += 1;
         let answer = match method {
@@ -218,6 +225,8 @@ fn a_set_is_scaled_up_and_down_and_then_nothing_is_written() {
     assert!(cluster.manager.has_synced());
     assert_eq!((cluster.pods.len(), cluster.count(Method::Post)), (3, 3));
     assert_eq!(cluster.set["status"]["replicas"], 3);
+    assert_eq!(cluster.events.len(), 3);
+    assert!(cluster.events.iter().all(|event| event.starts_with("Created pod: web-")), "{:?}", cluster.events);
 
     cluster.scale(7);
     assert_eq!((cluster.pods.len(), cluster.count(Method::Post)), (7, 7));

@@ -23,22 +23,18 @@ const BATCH: usize = 1000;
 /// What is to be looked at again.
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {
-    queue: VecDeque<Arc<str>>,
-    /// When the queue became non-empty.
-    since: Duration,
+    /// By when they are due.
+    queue: VecDeque<(Duration, Arc<str>)>,
 }
 
 impl Controllers {
     pub(crate) fn deadline(&self) -> Option<Duration> {
-        (!self.queue.is_empty()).then_some(self.since)
+        self.queue.front().map(|(due, _)| *due)
     }
 
-    fn push(&mut self, now: Now, uid: &Arc<str>) {
-        if self.queue.is_empty() {
-            self.since = now.monotonic;
-        }
-        if self.queue.back() != Some(uid) {
-            self.queue.push_back(uid.clone());
+    fn push(&mut self, due: Duration, uid: &Arc<str>) {
+        if self.queue.back().is_none_or(|(_, last)| last != uid) {
+            self.queue.push_back((due, uid.clone()));
         }
     }
 }
@@ -47,51 +43,63 @@ impl ApiServer {
     /// To be called after an object was written.
     pub(crate) fn after_write(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
-        if !self.config.controllers {
+        if !self.has_controllers() {
             return;
         }
-        let marked = object.json.windows(17).any(|w| w == b"deletionTimestamp");
-        if marked || !object.owners.is_empty() {
-            self.controllers.push(now, &object.uid);
+        if object.deleting || !object.owners.is_empty() {
+            let due = now.monotonic + self.config.controllers_delay;
+            self.controllers.push(due, &object.uid);
         }
     }
 
     /// To be called after an object was removed.
     pub(crate) fn after_remove(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
-        if !self.config.controllers {
+        if !self.has_controllers() {
             return;
         }
+        let due = now.monotonic + self.config.controllers_delay;
         for (dependent_table, key) in self.store.dependents(&object.uid) {
             if let Some(dependent) = self.store.get(dependent_table, &key) {
                 let uid = dependent.uid.clone();
-                self.controllers.push(now, &uid);
+                self.controllers.push(due, &uid);
             }
         }
         // An owner may wait for it, and so may its namespace.
         for owner in &object.owners {
-            self.controllers.push(now, owner);
+            self.controllers.push(due, owner);
         }
         let namespace = Key::new("", &object.key.namespace);
         if let Some(namespace) = self.store.get(NAMESPACES, &namespace)
-            && namespace.fields.first().is_some_and(|phase| &**phase == "Terminating")
+            && namespace
+                .fields
+                .first()
+                .is_some_and(|phase| &**phase == "Terminating")
         {
             let uid = namespace.uid.clone();
-            self.controllers.push(now, &uid);
+            self.controllers.push(due, &uid);
         }
+    }
+
+    fn has_controllers(&self) -> bool {
+        self.config.garbage_collector || self.config.namespace_controller
     }
 
     pub(crate) fn run_controllers(&mut self, now: Now) {
         for _ in 0..BATCH {
-            let Some(uid) = self.controllers.queue.pop_front() else {
+            let queue = &mut self.controllers.queue;
+            let Some((_, uid)) = queue.pop_front_if(|(due, _)| *due <= now.monotonic) else {
                 return;
             };
-            if let Some((table, key)) = self.store.by_uid(&uid).cloned() {
-                if table == NAMESPACES {
+            match self.store.by_uid(&uid).cloned() {
+                Some((NAMESPACES, key)) if self.config.namespace_controller => {
                     self.end_namespace(now, &key);
-                } else {
+                }
+                Some((NAMESPACES, _)) | None => {}
+                Some((table, key)) if self.config.garbage_collector => {
                     self.collect(now, table, &key);
                 }
+                Some(_) => {}
             }
         }
     }
@@ -103,48 +111,70 @@ impl ApiServer {
         };
         let value = object.value();
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
-        let deleting = json::meta(&value).contains_key("deletionTimestamp");
+        let deleting = object.deleting;
         if deleting && finalizers.iter().any(|f| f == "orphan") {
-            for (t, k) in self.store.dependents(&object.uid) {
+            let dependents = self.store.dependents(&object.uid);
+            if dependents.is_empty() {
+                self.drop_finalizer(now, table, key, "orphan");
+                return;
+            }
+            for (t, k) in dependents {
                 self.rewrite(now, t, &k, |v| {
-                    let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
+                    let owners = json::meta_mut(v)
+                        .get_mut("ownerReferences")
+                        .and_then(Value::as_array_mut);
                     if let Some(list) = owners {
                         list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&object.uid));
                     }
                 });
             }
-            self.drop_finalizer(now, table, key, "orphan");
+            self.controllers.push(now.monotonic + self.config.controllers_delay, &object.uid);
         } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
             let mut blocked = false;
             for (t, k) in self.store.dependents(&object.uid) {
-                let Some(dependent) = self.store.get(t, &k) else {
+                let Some(dependent) = self.store.get(t, &k).cloned() else {
                     continue;
                 };
                 let owners = dependent.value();
-                blocked |= json::list(&owners, &["metadata", "ownerReferences"]).iter().any(|o| {
-                    o.get("uid").and_then(Value::as_str) == Some(&object.uid)
-                        && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
-                });
-                if !json::meta(&owners).contains_key("deletionTimestamp") {
-                    let options = DeleteOptions { policy: Some("Foreground".to_owned()), ..DeleteOptions::default() };
+                blocked |= json::list(&owners, &["metadata", "ownerReferences"])
+                    .iter()
+                    .any(|o| {
+                        o.get("uid").and_then(Value::as_str) == Some(&object.uid)
+                            && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+                    });
+                if !dependent.deleting {
+                    let options = DeleteOptions {
+                        policy: Some("Foreground".to_owned()),
+                        ..DeleteOptions::default()
+                    };
                     drop(self.delete_object(now, stored_kind(t), &k, &options));
                 }
             }
-            let left = self.store.dependents(&object.uid);
-            if !blocked || left.is_empty() {
+            // With dependents gone it comes here again.
+            if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
         } else if !deleting && !object.owners.is_empty() {
-            let orphaned = object.owners.iter().all(|uid| self.store.by_uid(uid).is_none());
+            let orphaned = object
+                .owners
+                .iter()
+                .all(|uid| self.store.by_uid(uid).is_none());
             if orphaned {
-                drop(self.delete_object(now, stored_kind(table), key, &DeleteOptions::background()));
+                drop(self.delete_object(
+                    now,
+                    stored_kind(table),
+                    key,
+                    &DeleteOptions::background(),
+                ));
             }
         }
     }
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {
         self.rewrite(now, table, key, |v| {
-            let list = json::meta_mut(v).get_mut("finalizers").and_then(Value::as_array_mut);
+            let list = json::meta_mut(v)
+                .get_mut("finalizers")
+                .and_then(Value::as_array_mut);
             if let Some(list) = list {
                 list.retain(|f| f != name);
             }
@@ -152,7 +182,13 @@ impl ApiServer {
     }
 
     /// Changes an object, and removes it if it waits for nothing any more.
-    fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
+    fn rewrite(
+        &mut self,
+        now: Now,
+        table: usize,
+        key: &Key,
+        change: impl FnOnce(&mut crate::store::Obj),
+    ) {
         let Some(old) = self.store.get(table, key).cloned() else {
             return;
         };
@@ -160,7 +196,11 @@ impl ApiServer {
         change(&mut value);
         let meta = json::meta_mut(&mut value);
         for list in ["finalizers", "ownerReferences"] {
-            if meta.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            if meta
+                .get(list)
+                .and_then(Value::as_array)
+                .is_some_and(Vec::is_empty)
+            {
                 meta.remove(list);
             }
         }
@@ -182,17 +222,29 @@ impl ApiServer {
         let Some(namespace) = self.store.get(NAMESPACES, key).cloned() else {
             return;
         };
-        if namespace.fields.first().is_none_or(|phase| &**phase != "Terminating") {
+        if namespace
+            .fields
+            .first()
+            .is_none_or(|phase| &**phase != "Terminating")
+        {
             return;
         }
         let mut left = 0;
         for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
-            let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
+            let objects = self
+                .store
+                .table(table)
+                .snapshot(&key.name, None, None)
+                .unwrap_or_default();
             for object in objects {
-                let deleting = json::meta(&object.value()).contains_key("deletionTimestamp");
-                let gone = !deleting
+                let gone = !object.deleting
                     && self
-                        .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
+                        .delete_object(
+                            now,
+                            stored_kind(table),
+                            &object.key,
+                            &DeleteOptions::background(),
+                        )
                         .is_ok_and(|d| d.gone);
                 left += usize::from(!gone && table != EVENTS);
             }

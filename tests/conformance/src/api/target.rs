@@ -75,7 +75,8 @@ impl InProcess {
             tokens: vec![token("admintoken", "admin", true), token("weaktoken", "weak", false)],
             anonymous: case.profile != "anonymous-off",
             // Recorded without a controller manager.
-            controllers: false,
+            garbage_collector: false,
+            namespace_controller: false,
             ..Config::default()
         };
         Self { api: ApiServer::new(config, now), now, watches: Vec::new() }
