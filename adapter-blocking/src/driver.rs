@@ -7,7 +7,8 @@ use sanskube::request::{CallId, Failure};
 use sanskube::time::{Instant, Now};
 
 use crate::clock::Clock;
-use crate::transport::{Server, Transport};
+use crate::server::Server;
+use crate::transport::Transport;
 
 /// How many pieces of answers may wait for the machine. A piece has at most 16 KiB; when the channel is full, the threads that read
 /// from sockets wait, and so does the server.
