@@ -6,6 +6,8 @@
 
 #[cfg(feature = "access")]
 pub mod access;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod clock;
 mod credentials;
 mod driver;
