@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::context::{Answer, Context};
 use crate::error::{ApiError, Cause};
 use crate::json as path;
 use crate::kind::Kind;
 use crate::managed::{self, Entry, FieldSet};
 use crate::schema::{Field, ListKind, Type, schema};
-use crate::server::{Answer, ApiServer, Context};
+use crate::server::ApiServer;
 use crate::store::{Obj, Object};
 use crate::time::rfc3339;
-use crate::write::fill_meta;
+use crate::update::fill_meta;
 use crate::{decode, render};
 
 impl ApiServer {

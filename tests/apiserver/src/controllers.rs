@@ -13,7 +13,8 @@ use serde_json::Value;
 use crate::delete::{DeleteOptions, stored_kind};
 use crate::json;
 use crate::kind::{EVENTS, KINDS, NAMESPACES, TABLES};
-use crate::server::{ApiServer, build};
+use crate::object::build;
+use crate::server::ApiServer;
 use crate::store::{Key, Object};
 use crate::time::Now;
 
@@ -196,7 +197,7 @@ impl ApiServer {
         if build(table, &value, old.rv).json == old.json {
             return;
         }
-        if crate::write::is_finished(&value, &KINDS[table]) {
+        if crate::update::is_finished(&value, &KINDS[table]) {
             self.remove(now, table, &old);
             return;
         }

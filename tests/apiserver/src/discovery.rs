@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::context::refusal;
 use crate::error::{ApiError, Subject};
 use crate::kind::{KINDS, Kind, Sub};
 use crate::media::{self, Media};
 use crate::render;
 use crate::request::{Query, Request, Response, Route, route};
-use crate::server::refusal;
 use crate::time::Now;
 
 fn text(status: u16, body: &str) -> Response {

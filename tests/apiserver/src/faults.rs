@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::context::refusal;
 use crate::error::ApiError;
 use crate::media::Media;
 use crate::request::{Request, Response};
-use crate::server::refusal;
 
 /// What a refused request gets.
 #[derive(Debug, Clone, PartialEq, Eq)]

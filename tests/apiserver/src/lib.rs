@@ -23,8 +23,11 @@
 //! [`Server`] wraps all this in HTTP/1.1 on one thread.
 
 mod apply;
+mod body;
 mod config;
+mod context;
 mod controllers;
+mod create;
 mod decode;
 mod delete;
 mod discovery;
@@ -36,8 +39,12 @@ mod json;
 mod kind;
 mod managed;
 mod media;
+mod names;
+mod object;
 mod openapi;
+mod options;
 mod patch;
+mod patching;
 mod protobuf;
 mod quantity;
 mod quota;
@@ -52,8 +59,8 @@ mod strategy;
 mod subresource;
 mod table;
 mod time;
+mod update;
 mod watch;
-mod write;
 mod yaml;
 
 pub mod kubelet;
