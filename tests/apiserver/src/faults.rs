@@ -169,7 +169,7 @@ impl Faults {
     }
 
     /// The deadline of the watch just polled, earlier if it holds back an event.
-    pub(crate) fn postpone(&mut self, deadline: Duration, _now: Duration) -> Duration {
+    pub(crate) fn postpone(&mut self, deadline: Duration) -> Duration {
         self.lagging.take().map_or(deadline, |at| at.min(deadline))
     }
 

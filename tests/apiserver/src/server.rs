@@ -178,7 +178,7 @@ impl ApiServer {
             Route::Resource(place) => place,
             found => {
                 let response =
-                    discovery::answer(request, &query, &path, matches!(found, Route::Nowhere), now);
+                    discovery::answer(request, &query, &path, matches!(found, Route::Nowhere));
                 return Reply::Response(response);
             }
         };

@@ -274,8 +274,7 @@ impl ApiServer {
             return state;
         }
         let deadline = watch.deadline();
-        self.deadlines
-            .insert((self.faults.postpone(deadline, now.monotonic), id));
+        self.deadlines.insert((self.faults.postpone(deadline), id));
         self.watches.insert(id, watch);
         state
     }
