@@ -110,11 +110,3 @@ fn write_columns(kind: &Kind, out: &mut Vec<u8>) {
     }
     out.push(b']');
 }
-
-/// A bookmark of a watch in tables.
-pub(crate) fn bookmark(_kind: &Kind, value: &Obj, rv: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(TABLE);
-    out.extend_from_slice(format!("{{\"resourceVersion\":\"{rv}\"}},\"columnDefinitions\":null,\"rows\":[{{\"cells\":[],\"object\":").as_bytes());
-    render::partial_json(value, out);
-    out.extend_from_slice(b"}]}");
-}

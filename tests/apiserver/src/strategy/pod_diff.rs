@@ -178,7 +178,7 @@ fn go_json(ty: &Type, pointer: bool, value: Option<&Value>, depth: usize, out: &
         (_, Some(v)) => out.push(format!("{indent}{v}")),
         (Type::Bool, None) => out.push(format!("{indent}false")),
         (Type::Int32 | Type::Int64 | Type::Float | Type::IntOrString, None) => {
-            out.push(format!("{indent}0"))
+            out.push(format!("{indent}0"));
         }
         (Type::Quantity, None) => out.push(format!("{indent}\"0\"")),
         (Type::String, None) => out.push(format!("{indent}\"\"")),

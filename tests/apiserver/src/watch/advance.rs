@@ -60,7 +60,7 @@ impl ApiServer {
         {
             let newest = self.store.table(watch.kind.table).newest();
             if newest > watch.begun_at {
-                bookmark(watch, newest, false, out);
+                bookmark(watch, newest, false, now, out);
             }
             watch.next_bookmark = if watch.next_bookmark + BOOKMARK_BEFORE_END >= watch.ends_at {
                 watch.ends_at
@@ -83,7 +83,7 @@ impl ApiServer {
             return true;
         }
         if let Some(rv) = watch.initial.end.take() {
-            bookmark(watch, rv, true, out);
+            bookmark(watch, rv, true, now, out);
             return true;
         }
         let resource = watch.kind.resource;
