@@ -42,7 +42,7 @@ impl ApiServer {
             .map_err(|e| ApiError::internal(format!("failed to convert merged object: {e}")))?;
         (kind.strategy.default)(&mut value);
         fill_meta(&mut value, &served);
-        self.finish_update(cx, &old, value)
+        self.finish_update(cx, &old, served, value)
     }
 
     /// An apply of what is not there makes it.
@@ -93,9 +93,7 @@ impl ApiServer {
         let mut entries = managed::entries(live);
         if entries.is_empty() {
             // What is there already belongs to someone, though nobody knows whom.
-            let mut bare = live.clone();
-            path::meta_mut(&mut bare).remove("managedFields");
-            let mut fields = managed::field_set(kind, &bare);
+            let mut fields = managed::field_set(kind, live);
             if kind.has(crate::kind::Sub::Status) {
                 fields.drop_top("f:status");
             }

@@ -150,13 +150,11 @@ pub(crate) fn record_update(kind: &Kind, old: Option<&Obj>, new: &mut Obj, write
         None => Vec::new(),
     };
     json::meta_mut(new).remove("managedFields");
-    let mut bare = live.clone();
-    json::meta_mut(&mut bare).remove("managedFields");
     let Comparison {
         mut added,
         mut modified,
         removed,
-    } = compare(kind, &bare, new);
+    } = compare(kind, live, new);
     strip(&mut added);
     strip(&mut modified);
     if old.is_none() && writer.subresource.is_empty() && kind.has(crate::kind::Sub::Status) {

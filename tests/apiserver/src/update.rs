@@ -73,7 +73,7 @@ impl ApiServer {
             json::set(&mut value, reset, old_served.get(reset).cloned());
         }
         self.record_managers(cx, Some(&old_served), &mut value, sub, false);
-        self.finish_update(cx, old, value)
+        self.finish_update(cx, old, old_served, value)
     }
 
     /// The resourceVersion of an update is a precondition.
@@ -104,15 +104,17 @@ impl ApiServer {
         }
     }
 
-    /// The rest of an update, once it is known who owns which field.
+    /// The rest of an update, once it is known who owns which field; both values are in the form that is
+    /// served.
     pub(crate) fn finish_update(
         &mut self,
         cx: &mut Context<'_>,
         old: &Arc<Object>,
+        old_served: Obj,
         value: Obj,
     ) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
-        let old_value = old.value();
+        let old_value = to_stored(kind, old_served);
         let mut value = to_stored(kind, value);
         let strategy = &kind.strategy;
         match cx.place.sub {
