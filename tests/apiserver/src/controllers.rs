@@ -133,8 +133,14 @@ impl ApiServer {
                             && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
                     });
                 if !dependent.deleting {
+                    // Only what has dependents itself needs to wait for them.
+                    let policy = if self.store.dependents(&dependent.uid).is_empty() {
+                        "Background"
+                    } else {
+                        "Foreground"
+                    };
                     let options = DeleteOptions {
-                        policy: Some("Foreground".to_owned()),
+                        policy: Some(policy.to_owned()),
                         ..DeleteOptions::default()
                     };
                     drop(self.delete_object(now, stored_kind(t), &k, &options));

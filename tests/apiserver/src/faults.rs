@@ -89,7 +89,6 @@ impl Faults {
     }
 
     /// Stops events and bookmarks of a resource (its plural name) to all watches, or lets them flow again.
-    /// Wake the watches by any write, or by polling them.
     pub fn freeze(&mut self, resource: &str, frozen: bool) {
         self.frozen.retain(|r| r != resource);
         if frozen {

@@ -125,14 +125,21 @@ impl ApiServer {
             Verdict::Pass => self.guard(now, request),
             Verdict::Instead(response) => Reply::Response(response),
             Verdict::After(response) => {
-                drop(self.guard(now, request));
+                self.take_effect(now, request);
                 Reply::Response(response)
             }
             Verdict::HangupAfter => {
-                drop(self.guard(now, request));
+                self.take_effect(now, request);
                 Reply::Hangup
             }
             Verdict::Hangup => Reply::Hangup,
+        }
+    }
+
+    /// Handles a request whose answer nobody will see.
+    fn take_effect(&mut self, now: Now, request: &Request) {
+        if let Reply::Watch { id, .. } = self.guard(now, request) {
+            self.drop_watch(id);
         }
     }
 
@@ -268,11 +275,6 @@ impl ApiServer {
     /// Turns a value in the form of its table into an object with the next version.
     pub(crate) fn seal(&mut self, table: usize, value: &mut Obj) -> Object {
         let rv = self.store.next_rv();
-        self.seal_at(table, value, rv)
-    }
-
-    /// The same with a version of one's own.
-    pub(crate) fn seal_at(&self, table: usize, value: &mut Obj, rv: u64) -> Object {
         json::meta_mut(value).insert("resourceVersion".into(), rv.to_string().into());
         build(table, value, rv)
     }
@@ -357,8 +359,12 @@ impl ApiServer {
         kind.map_or(0, |k| self.store.table(k.table).objects.len())
     }
 
-    /// Switches for tests: refuse requests, freeze watches, forget history.
+    /// Switches for tests: refuse requests, freeze watches, make them break. Every watch is named by
+    /// [`Self::poll_ready`] once more, in case it was frozen and is not any more.
     pub fn faults_mut(&mut self) -> &mut Faults {
+        for table in 0..TABLES {
+            self.wake_table(table);
+        }
         &mut self.faults
     }
 
