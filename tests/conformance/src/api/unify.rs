@@ -4,129 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// The classes of symbols.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Age,
-    Any,
-    Digits,
-    Etag,
-    Hash,
-    MicroTime,
-    Suffix,
-    Time,
-    Token,
-    Uid,
-    Word,
-}
+mod symbol;
 
-struct Kind {
-    class: Class,
-    /// Never bound.
-    anonymous: bool,
-    /// Different symbols have different values.
-    injective: bool,
-}
-
-fn kind(name: &str) -> Option<Kind> {
-    let (class, anonymous, injective) = match name {
-        "uid" => (Class::Uid, false, true),
-        "rv" => (Class::Digits, false, true),
-        "lrv" => (Class::Digits, false, false),
-        "sfx" => (Class::Suffix, false, true),
-        "cont" => (Class::Word, false, true),
-        "created" | "del" => (Class::Time, false, false),
-        "time" | "now" => (Class::Time, true, false),
-        "microtime" => (Class::MicroTime, true, false),
-        "age" => (Class::Age, true, false),
-        "etag" => (Class::Etag, false, false),
-        "n" => (Class::Digits, true, false),
-        "hash" => (Class::Hash, true, false),
-        "any" => (Class::Any, true, false),
-        "token" => (Class::Token, false, false),
-        _ => return None,
-    };
-    Some(Kind { class, anonymous, injective })
-}
-
-impl Class {
-    /// The lengths of prefixes of `text` that are of this class, longest first.
-    fn prefixes(self, text: &str) -> Vec<usize> {
-        let while_ok = |ok: &dyn Fn(char) -> bool| text.find(|c| !ok(c)).unwrap_or(text.len());
-        let fixed = |n: usize, ok: &dyn Fn(usize, u8) -> bool| {
-            let bytes = text.as_bytes();
-            if bytes.len() >= n && (0..n).all(|i| ok(i, bytes[i])) { vec![n] } else { Vec::new() }
-        };
-        let down_to =
-            |max: usize, min: usize| (min..=max).rev().filter(|i| text.is_char_boundary(*i)).collect::<Vec<usize>>();
-        match self {
-            Self::Uid => fixed(36, &|i, b| {
-                if [8, 13, 18, 23].contains(&i) { b == b'-' } else { b.is_ascii_hexdigit() }
-            }),
-            Self::Suffix => fixed(5, &|_, b| b"bcdfghjklmnpqrstvwxz2456789".contains(&b)),
-            Self::Time => fixed(20, &time_byte),
-            Self::MicroTime => fixed(27, &|i, b| match i {
-                0..19 => time_byte(i, b),
-                19 => b == b'.',
-                26 => b == b'Z',
-                _ => b.is_ascii_digit(),
-            }),
-            Self::Digits => down_to(while_ok(&|c| c.is_ascii_digit()), 1),
-            Self::Hash => down_to(while_ok(&|c| c.is_ascii_hexdigit()), 1),
-            Self::Word => down_to(while_ok(&|c| c.is_ascii_alphanumeric() || "_=-".contains(c)), 1),
-            Self::Age => down_to(while_ok(&|c| c.is_ascii_digit() || "ydhms".contains(c)), 0),
-            Self::Etag => {
-                let end = text.strip_prefix('"').and_then(|t| t.find('"'));
-                end.map(|e| vec![e + 2]).unwrap_or_default()
-            }
-            Self::Any => down_to(text.len(), 0),
-            Self::Token => down_to(text.len(), 1),
-        }
-    }
-}
-
-fn time_byte(i: usize, b: u8) -> bool {
-    match i {
-        4 | 7 => b == b'-',
-        10 => b == b'T',
-        13 | 16 => b == b':',
-        19 => b == b'Z',
-        _ => b.is_ascii_digit(),
-    }
-}
-
-/// A part of recorded text.
-enum Part<'a> {
-    Literal(&'a str),
-    Symbol { text: &'a str, kind: Kind, named: bool },
-}
-
-fn parts(text: &str) -> Vec<Part<'_>> {
-    let mut list = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    while let Some(open) = text[at..].find('<').map(|i| at + i) {
-        let Some(close) = text[open..].find('>').map(|i| open + i + 1) else {
-            break;
-        };
-        let inner = &text[open + 1..close - 1];
-        let (name, id) = inner.split_once(':').unwrap_or((inner, ""));
-        match kind(name) {
-            Some(kind) if !inner.contains('<') => {
-                if open > start {
-                    list.push(Part::Literal(&text[start..open]));
-                }
-                list.push(Part::Symbol { text: &text[open..close], kind, named: !id.is_empty() });
-                start = close;
-                at = close;
-            }
-            _ => at = open + 1,
-        }
-    }
-    if start < text.len() {
-        list.push(Part::Literal(&text[start..]));
-    }
-    list
-}
+use symbol::{Part, kind, parts};
 
 /// What the symbols stand for in this run.
 #[derive(Debug, Clone, Default)]
@@ -172,7 +52,10 @@ impl Bindings {
     pub(super) fn resolve_json(&self, value: &Value) -> Result<Value, String> {
         Ok(match value {
             Value::String(s) => Value::String(self.resolve(s)?),
-            Value::Array(list) => list.iter().map(|v| self.resolve_json(v)).collect::<Result<_, _>>()?,
+            Value::Array(list) => list
+                .iter()
+                .map(|v| self.resolve_json(v))
+                .collect::<Result<_, _>>()?,
             Value::Object(map) => {
                 let mut out = Map::new();
                 for (k, v) in map {
@@ -196,13 +79,19 @@ impl Bindings {
             return got.is_empty();
         };
         match first {
-            Part::Literal(l) => got.strip_prefix(l).is_some_and(|g| self.step(rest, g, bound)),
+            Part::Literal(l) => got
+                .strip_prefix(l)
+                .is_some_and(|g| self.step(rest, g, bound)),
             Part::Symbol { text, kind, named } => {
                 if *named {
-                    let known =
-                        self.values.get(*text).or_else(|| bound.iter().find(|(s, _)| s == text).map(|(_, v)| v));
+                    let known = self
+                        .values
+                        .get(*text)
+                        .or_else(|| bound.iter().find(|(s, _)| s == text).map(|(_, v)| v));
                     if let Some(value) = known.cloned() {
-                        return got.strip_prefix(value.as_str()).is_some_and(|g| self.step(rest, g, bound));
+                        return got
+                            .strip_prefix(value.as_str())
+                            .is_some_and(|g| self.step(rest, g, bound));
                     }
                 }
                 for len in kind.class.prefixes(got) {
@@ -227,16 +116,26 @@ impl Bindings {
         }
         let Some(bound) = self.matches(want, got) else {
             let want = self.partly_resolved(want);
-            out.push(format!("{place}: want {}, got {}", shorten(&want), shorten(got)));
+            out.push(format!(
+                "{place}: want {}, got {}",
+                shorten(&want),
+                shorten(got)
+            ));
             return;
         };
         for (symbol, value) in bound {
-            let class = symbol[1..].split([':', '>']).next().unwrap_or_default().to_owned();
+            let class = symbol[1..]
+                .split([':', '>'])
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             if kind(&class).is_some_and(|k| k.injective) {
                 let prefix = format!("<{class}:");
                 for (other, v) in &self.values {
                     if other.starts_with(&prefix) && *v == value {
-                        out.push(format!("{place}: {symbol} must differ from {other}, but both are {value}"));
+                        out.push(format!(
+                            "{place}: {symbol} must differ from {other}, but both are {value}"
+                        ));
                     }
                 }
             }
@@ -267,18 +166,32 @@ impl Bindings {
             (Value::Array(w), Value::Array(g)) => {
                 if w.len() != g.len() {
                     let shown = shorten(&got.to_string());
-                    out.push(format!("{place}: want {} elements, got {}: {shown}", w.len(), g.len()));
+                    out.push(format!(
+                        "{place}: want {} elements, got {}: {shown}",
+                        w.len(),
+                        g.len()
+                    ));
                 }
                 for (i, (w, g)) in w.iter().zip(g).enumerate() {
                     self.value(w, g, &format!("{place}[{i}]"), out);
                 }
             }
             _ if want == got => {}
-            _ => out.push(format!("{place}: want {}, got {}", shorten(&want.to_string()), shorten(&got.to_string()))),
+            _ => out.push(format!(
+                "{place}: want {}, got {}",
+                shorten(&want.to_string()),
+                shorten(&got.to_string())
+            )),
         }
     }
 
-    fn object(&mut self, want: &Map<String, Value>, got: &Map<String, Value>, place: &str, out: &mut Vec<String>) {
+    fn object(
+        &mut self,
+        want: &Map<String, Value>,
+        got: &Map<String, Value>,
+        place: &str,
+        out: &mut Vec<String>,
+    ) {
         let mut seen: Vec<&String> = Vec::new();
         for (k, w) in want {
             let mut actual = got.get_key_value(k);
@@ -288,7 +201,8 @@ impl Bindings {
                     !want.contains_key(*g)
                         && !seen.contains(g)
                         && self.matches(k, g).is_some_and(|b| {
-                            b.into_iter().for_each(|(s, v)| drop(self.values.insert(s, v)));
+                            b.into_iter()
+                                .for_each(|(s, v)| drop(self.values.insert(s, v)));
                             true
                         })
                 });
@@ -298,12 +212,18 @@ impl Bindings {
                     seen.push(name);
                     self.value(w, g, &format!("{place}.{k}"), out);
                 }
-                None => out.push(format!("{place}.{k}: missing, want {}", shorten(&w.to_string()))),
+                None => out.push(format!(
+                    "{place}.{k}: missing, want {}",
+                    shorten(&w.to_string())
+                )),
             }
         }
         for (k, g) in got {
             if !seen.contains(&k) {
-                out.push(format!("{place}.{k}: unexpected {}", shorten(&g.to_string())));
+                out.push(format!(
+                    "{place}.{k}: unexpected {}",
+                    shorten(&g.to_string())
+                ));
             }
         }
     }
@@ -323,35 +243,4 @@ pub(super) fn shorten(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::Bindings;
-
-    #[test]
-    fn a_symbol_keeps_its_value() {
-        let mut b = Bindings::default();
-        let mut out = Vec::new();
-        b.value(&json!({"a": "<rv:1>", "b": "x <rv:1> y"}), &json!({"a": "17", "b": "x 17 y"}), "", &mut out);
-        assert_eq!(out, Vec::<String>::new());
-        b.text("<rv:1>", "18", "p", &mut out);
-        assert_eq!(out.len(), 1);
-    }
-
-    #[test]
-    fn two_symbols_of_one_class_differ() {
-        let mut b = Bindings::default();
-        let mut out = Vec::new();
-        b.text("<rv:1>", "5", "p", &mut out);
-        b.text("<rv:2>", "5", "p", &mut out);
-        assert_eq!(out.len(), 1, "{out:?}");
-    }
-
-    #[test]
-    fn differences_name_their_place() {
-        let mut b = Bindings::default();
-        let mut out = Vec::new();
-        b.value(&json!({"a": [1, {"b": 2}]}), &json!({"a": [1, {"b": 3}], "c": 0}), "body", &mut out);
-        assert_eq!(out, ["body.a[1].b: want 2, got 3", "body.c: unexpected 0"]);
-    }
-}
+mod tests;
