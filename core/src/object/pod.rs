@@ -134,6 +134,10 @@ impl Object for Pod {
     fn key(&self) -> Key {
         self.meta.key.clone()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 impl fmt::Debug for Pod {

@@ -46,8 +46,7 @@ impl ApiServer {
         if !self.has_controllers() {
             return;
         }
-        let marked = object.json.windows(17).any(|w| w == b"deletionTimestamp");
-        if marked || !object.owners.is_empty() {
+        if object.deleting || !object.owners.is_empty() {
             let due = now.monotonic + self.config.controllers_delay;
             self.controllers.push(due, &object.uid);
         }
@@ -72,7 +71,10 @@ impl ApiServer {
         }
         let namespace = Key::new("", &object.key.namespace);
         if let Some(namespace) = self.store.get(NAMESPACES, &namespace)
-            && namespace.fields.first().is_some_and(|phase| &**phase == "Terminating")
+            && namespace
+                .fields
+                .first()
+                .is_some_and(|phase| &**phase == "Terminating")
         {
             let uid = namespace.uid.clone();
             self.controllers.push(due, &uid);
@@ -109,7 +111,7 @@ impl ApiServer {
         };
         let value = object.value();
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
-        let deleting = json::meta(&value).contains_key("deletionTimestamp");
+        let deleting = object.deleting;
         if deleting && finalizers.iter().any(|f| f == "orphan") {
             let dependents = self.store.dependents(&object.uid);
             if dependents.is_empty() {
@@ -118,7 +120,9 @@ impl ApiServer {
             }
             for (t, k) in dependents {
                 self.rewrite(now, t, &k, |v| {
-                    let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
+                    let owners = json::meta_mut(v)
+                        .get_mut("ownerReferences")
+                        .and_then(Value::as_array_mut);
                     if let Some(list) = owners {
                         list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&object.uid));
                     }
@@ -128,16 +132,21 @@ impl ApiServer {
         } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
             let mut blocked = false;
             for (t, k) in self.store.dependents(&object.uid) {
-                let Some(dependent) = self.store.get(t, &k) else {
+                let Some(dependent) = self.store.get(t, &k).cloned() else {
                     continue;
                 };
                 let owners = dependent.value();
-                blocked |= json::list(&owners, &["metadata", "ownerReferences"]).iter().any(|o| {
-                    o.get("uid").and_then(Value::as_str) == Some(&object.uid)
-                        && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
-                });
-                if !json::meta(&owners).contains_key("deletionTimestamp") {
-                    let options = DeleteOptions { policy: Some("Foreground".to_owned()), ..DeleteOptions::default() };
+                blocked |= json::list(&owners, &["metadata", "ownerReferences"])
+                    .iter()
+                    .any(|o| {
+                        o.get("uid").and_then(Value::as_str) == Some(&object.uid)
+                            && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+                    });
+                if !dependent.deleting {
+                    let options = DeleteOptions {
+                        policy: Some("Foreground".to_owned()),
+                        ..DeleteOptions::default()
+                    };
                     drop(self.delete_object(now, stored_kind(t), &k, &options));
                 }
             }
@@ -146,16 +155,26 @@ impl ApiServer {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
         } else if !deleting && !object.owners.is_empty() {
-            let orphaned = object.owners.iter().all(|uid| self.store.by_uid(uid).is_none());
+            let orphaned = object
+                .owners
+                .iter()
+                .all(|uid| self.store.by_uid(uid).is_none());
             if orphaned {
-                drop(self.delete_object(now, stored_kind(table), key, &DeleteOptions::background()));
+                drop(self.delete_object(
+                    now,
+                    stored_kind(table),
+                    key,
+                    &DeleteOptions::background(),
+                ));
             }
         }
     }
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {
         self.rewrite(now, table, key, |v| {
-            let list = json::meta_mut(v).get_mut("finalizers").and_then(Value::as_array_mut);
+            let list = json::meta_mut(v)
+                .get_mut("finalizers")
+                .and_then(Value::as_array_mut);
             if let Some(list) = list {
                 list.retain(|f| f != name);
             }
@@ -163,7 +182,13 @@ impl ApiServer {
     }
 
     /// Changes an object, and removes it if it waits for nothing any more.
-    fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
+    fn rewrite(
+        &mut self,
+        now: Now,
+        table: usize,
+        key: &Key,
+        change: impl FnOnce(&mut crate::store::Obj),
+    ) {
         let Some(old) = self.store.get(table, key).cloned() else {
             return;
         };
@@ -171,7 +196,11 @@ impl ApiServer {
         change(&mut value);
         let meta = json::meta_mut(&mut value);
         for list in ["finalizers", "ownerReferences"] {
-            if meta.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            if meta
+                .get(list)
+                .and_then(Value::as_array)
+                .is_some_and(Vec::is_empty)
+            {
                 meta.remove(list);
             }
         }
@@ -193,17 +222,29 @@ impl ApiServer {
         let Some(namespace) = self.store.get(NAMESPACES, key).cloned() else {
             return;
         };
-        if namespace.fields.first().is_none_or(|phase| &**phase != "Terminating") {
+        if namespace
+            .fields
+            .first()
+            .is_none_or(|phase| &**phase != "Terminating")
+        {
             return;
         }
         let mut left = 0;
         for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
-            let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
+            let objects = self
+                .store
+                .table(table)
+                .snapshot(&key.name, None, None)
+                .unwrap_or_default();
             for object in objects {
-                let deleting = json::meta(&object.value()).contains_key("deletionTimestamp");
-                let gone = !deleting
+                let gone = !object.deleting
                     && self
-                        .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
+                        .delete_object(
+                            now,
+                            stored_kind(table),
+                            &object.key,
+                            &DeleteOptions::background(),
+                        )
                         .is_ok_and(|d| d.gone);
                 left += usize::from(!gone && table != EVENTS);
             }

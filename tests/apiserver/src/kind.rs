@@ -50,8 +50,14 @@ pub(crate) enum Sub {
 }
 
 impl Sub {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Binding, Self::Eviction, Self::Finalize, Self::Log, Self::Scale, Self::Status];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Binding,
+        Self::Eviction,
+        Self::Finalize,
+        Self::Log,
+        Self::Scale,
+        Self::Status,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -101,8 +107,8 @@ const PLAIN: Traits = Traits {
 pub(crate) struct Strategy {
     /// Fills in defaults after decoding.
     pub(crate) default: fn(&mut Obj),
-    /// Admission plugins that change the object on its creation.
-    pub(crate) admit: fn(&mut Obj),
+    /// Admission plugins that change the object on its creation, or refuse it.
+    pub(crate) admit: fn(&mut Obj) -> Result<(), String>,
     /// Clears and sets what a creator may not.
     pub(crate) prepare_create: fn(&mut Obj, Now),
     /// The same for an update of the main resource, given the old object.
@@ -127,7 +133,7 @@ pub(crate) enum NameRule {
 
 const NOTHING: Strategy = Strategy {
     default: |_| {},
-    admit: |_| {},
+    admit: |_| Ok(()),
     prepare_create: |_, _| {},
     prepare_update: |_, _| {},
     prepare_status: |_, _, _| {},
@@ -146,12 +152,20 @@ impl std::fmt::Debug for Kind {
 
 impl Kind {
     pub(crate) fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// The Go package of the internal type.
     pub(crate) fn package(&self) -> &'static str {
-        if self.group.is_empty() { "core" } else { self.group.split('.').next().unwrap_or_default() }
+        if self.group.is_empty() {
+            "core"
+        } else {
+            self.group.split('.').next().unwrap_or_default()
+        }
     }
 
     pub(crate) fn message_name(&self) -> &'static str {
@@ -163,7 +177,10 @@ impl Kind {
     }
 
     pub(crate) fn subject(&self) -> Subject<'static> {
-        Subject { group: self.group, resource: self.resource }
+        Subject {
+            group: self.group,
+            resource: self.resource,
+        }
     }
 
     pub(crate) fn has(&self, sub: Sub) -> bool {
@@ -199,7 +216,10 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Finalize, Sub::Status],
         fields: &[("status.phase", &["status", "phase"])],
-        traits: Traits { delete_collection: false, ..PLAIN },
+        traits: Traits {
+            delete_collection: false,
+            ..PLAIN
+        },
         strategy: Strategy {
             default: strategy::namespace::default,
             prepare_create: strategy::namespace::prepare_create,
@@ -234,7 +254,12 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             ("status.podIPs", &["status", "podIPs"]),
             ("status.nominatedNodeName", &["status", "nominatedNodeName"]),
         ],
-        traits: Traits { graceful: true, returns_deleted: true, generation: true, ..PLAIN },
+        traits: Traits {
+            graceful: true,
+            returns_deleted: true,
+            generation: true,
+            ..PLAIN
+        },
         strategy: Strategy {
             default: strategy::pod::default,
             admit: strategy::pod::admit,
@@ -262,7 +287,10 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Scale, Sub::Status],
         fields: &[],
-        traits: Traits { generation: true, ..PLAIN },
+        traits: Traits {
+            generation: true,
+            ..PLAIN
+        },
         strategy: Strategy {
             default: strategy::workload::default,
             prepare_create: strategy::workload::prepare_create,
@@ -289,7 +317,11 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Scale, Sub::Status],
         fields: &[("status.replicas", &["status", "replicas"])],
-        traits: Traits { orphans_by_default: true, generation: true, ..PLAIN },
+        traits: Traits {
+            orphans_by_default: true,
+            generation: true,
+            ..PLAIN
+        },
         strategy: Strategy {
             default: strategy::workload::default_replication_controller,
             prepare_create: strategy::workload::prepare_create,
@@ -297,7 +329,9 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             prepare_status: strategy::keep_spec,
             validate: strategy::workload::validate_replication_controller,
             revalidates_meta: true,
-            validate_update: |new, _, causes| strategy::workload::validate_replication_controller(new, causes),
+            validate_update: |new, _, causes| {
+                strategy::workload::validate_replication_controller(new, causes);
+            },
             validate_status: strategy::workload::validate_status,
             ..NOTHING
         },
@@ -340,8 +374,15 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[],
         fields: EVENT_FIELDS,
-        traits: Traits { cached: false, create_on_update: true, ..PLAIN },
-        strategy: Strategy { validate: strategy::event::validate, ..NOTHING },
+        traits: Traits {
+            cached: false,
+            create_on_update: true,
+            ..PLAIN
+        },
+        strategy: Strategy {
+            validate: strategy::event::validate,
+            ..NOTHING
+        },
     },
     Kind {
         group: "coordination.k8s.io",
@@ -358,7 +399,11 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[],
         fields: &[],
-        traits: Traits { unconditional_update: false, create_on_update: true, ..PLAIN },
+        traits: Traits {
+            unconditional_update: false,
+            create_on_update: true,
+            ..PLAIN
+        },
         strategy: Strategy {
             prepare_create: |lease, _| strategy::lease::drop_disabled(lease),
             prepare_update: |lease, _| strategy::lease::drop_disabled(lease),
@@ -432,7 +477,11 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         }),
         subresources: &[],
         fields: EVENT_FIELDS,
-        traits: Traits { cached: false, create_on_update: true, ..PLAIN },
+        traits: Traits {
+            cached: false,
+            create_on_update: true,
+            ..PLAIN
+        },
         strategy: Strategy {
             validate: strategy::event::validate_v1,
             validate_update: strategy::event::validate_v1_update,
@@ -446,8 +495,14 @@ const EVENT_FIELDS: &[(&str, &[&str])] = &[
     ("involvedObject.namespace", &["involvedObject", "namespace"]),
     ("involvedObject.name", &["involvedObject", "name"]),
     ("involvedObject.uid", &["involvedObject", "uid"]),
-    ("involvedObject.apiVersion", &["involvedObject", "apiVersion"]),
-    ("involvedObject.resourceVersion", &["involvedObject", "resourceVersion"]),
+    (
+        "involvedObject.apiVersion",
+        &["involvedObject", "apiVersion"],
+    ),
+    (
+        "involvedObject.resourceVersion",
+        &["involvedObject", "resourceVersion"],
+    ),
     ("involvedObject.fieldPath", &["involvedObject", "fieldPath"]),
     ("reason", &["reason"]),
     ("reportingComponent", &["reportingComponent"]),

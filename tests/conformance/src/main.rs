@@ -1,4 +1,4 @@
-//! The runner: replays recorded vectors and API cases, and prints what differs.
+//! The runner: replays recorded vectors, API cases and scenarios, and prints what differs.
 
 use std::path::Path;
 use std::process::ExitCode;

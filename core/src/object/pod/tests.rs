@@ -1,5 +1,6 @@
 use super::decode::parse_cost;
 use super::*;
+use crate::object::Decode;
 
 fn pod(json: &str) -> Pod {
     serde_json::from_str(json).unwrap()
@@ -68,5 +69,26 @@ fn a_known_field_of_another_type_is_an_error() {
         r#"{"metadata":{"annotations":[]}}"#,
     ] {
         assert!(serde_json::from_str::<Pod>(json).is_err(), "{json}");
+    }
+}
+
+#[test]
+fn damaged_bytes_never_panic() {
+    let mut random = crate::testing::Random::new(9);
+    let whole = br#"{"metadata":{"namespace":"s","name":"a","annotations":{"controller.kubernetes.io/pod-deletion-cost":"5"},"ownerReferences":[{}]},
+        "spec":{"initContainers":[{"name":"x","restartPolicy":"Always"}]},"status":{"conditions":[{"type":"Ready","lastTransitionTime":"x"}],
+        "containerStatuses":[{"restartCount":1}],"initContainerStatuses":[{"name":"x","restartCount":2}]}}"#;
+    for _ in 0..20_000 {
+        let mut bytes = whole.to_vec();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len() as u64) as usize;
+            match random.below(3) {
+                0 => bytes[at] = random.next() as u8,
+                1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        let _ = serde_json::from_slice::<Pod>(&bytes);
+        let _ = crate::object::ReplicaSet::decode(&bytes, &crate::object::Resource::REPLICA_SETS);
     }
 }
