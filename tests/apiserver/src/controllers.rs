@@ -143,8 +143,10 @@ impl ApiServer {
                             && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
                     });
                 if !dependent.deleting {
+                    let is_last = self.store.dependents(&dependent.uid).is_empty();
+                    let policy = if is_last { "Background" } else { "Foreground" };
                     let options = DeleteOptions {
-                        policy: Some("Foreground".to_owned()),
+                        policy: Some(policy.to_owned()),
                         ..DeleteOptions::default()
                     };
                     drop(self.delete_object(now, stored_kind(t), &k, &options));
