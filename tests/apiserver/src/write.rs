@@ -16,6 +16,8 @@ use crate::strategy::meta;
 use crate::time::rfc3339;
 use crate::{decode, encode, json, protobuf, quota, render};
 
+/// How many names are tried for an object that leaves its name to the server (`maxNameGenerationCreateAttempts`, KEP-4420).
+const NAME_ATTEMPTS: u32 = 8;
 /// The kinds of bodies besides the served ones.
 const OTHER_KINDS: [(&str, &[&str]); 4] = [
     (
@@ -339,7 +341,13 @@ impl ApiServer {
         }
         let generate = json::text(meta, &["generateName"]).to_owned();
         if json::text(meta, &["name"]).is_empty() && !generate.is_empty() {
-            let name = self.generate_name(&generate);
+            let mut name = self.generate_name(&generate);
+            for _ in 1..NAME_ATTEMPTS {
+                if self.store.get(kind.table, &Key::new(&cx.place.namespace, &name)).is_none() {
+                    break;
+                }
+                name = self.generate_name(&generate);
+            }
             meta.insert("name".into(), name.into());
         }
         meta.insert("uid".into(), self.uid().into());

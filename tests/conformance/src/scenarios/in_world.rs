@@ -64,6 +64,10 @@ pub(super) fn kinds(scenario: &Scenario) -> Vec<ReplicaSetKind> {
 }
 
 impl Cluster for InWorld {
+    fn kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
     fn now(&self) -> Timestamp {
         self.world.now().wall
     }

@@ -87,6 +87,9 @@ impl<C: Cluster> Player<'_, C> {
                 if let Err(e) = self.cluster.set_server_up(*what == Do::Start) {
                     self.failures.push(e);
                 }
+                if *what == Do::Start {
+                    self.wait_for_watches();
+                }
             }
             What::Controller { what: Do::Start } => self.start_controller(),
             What::Controller { what: Do::Stop } => self.cluster.stop_controller(),
@@ -193,6 +196,21 @@ impl<C: Cluster> Player<'_, C> {
             self.failures.push("the controller never had the first lists".to_owned());
         }
         self.cluster.run_for(SETTLED);
+    }
+
+    /// Waits until the controller watches again, after an absence of the server: that takes as long as its back-off has become.
+    fn wait_for_watches(&mut self) {
+        let watches = self.cluster.kinds() + 1;
+        let limit = self.cluster.now() + FIRST_LISTS;
+        loop {
+            let (open, since) = self.cluster.log().lock().watches;
+            let settled = since + SETTLED;
+            let now = self.cluster.now();
+            if open == watches && settled <= now || now >= limit {
+                break;
+            }
+            self.cluster.advance(if open == watches { settled } else { limit });
+        }
     }
 
     /// How many requests of a sort were answered.
