@@ -1,8 +1,13 @@
 //! The recorded scenarios, as tests: each played in a world with virtual time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sanskube_conformance::scenarios::run_file;
+use sanskube_apiserver::{Config, Server, ServerConfig};
+use sanskube_conformance::scenarios::{Place, Remote, run_file};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/scenarios").join(format!("{name}.json.gz"))
+}
 
 /// One test a scenario.
 macro_rules! scenarios {
@@ -10,8 +15,7 @@ macro_rules! scenarios {
         $(
             #[test]
             fn $name() {
-                let file = format!("golden/scenarios/{}.json.gz", stringify!($name));
-                assert!(run_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)), "see the differences above");
+                assert!(run_file(&path(stringify!($name)), &Place::World), "see the differences above");
             }
         )*
 
@@ -76,4 +80,27 @@ scenarios! {
     three_pods_become_ready,
     user_deletes_running_pod,
     user_deletes_unscheduled_pod,
+}
+
+/// Plays a scenario with a real controller and a real server: sockets, threads and the clock on the wall.
+fn play_over_http(name: &str) {
+    let api = Config { garbage_collector: false, namespace_controller: false, ..Config::default() };
+    let server = Server::start(ServerConfig { api, ..ServerConfig::default() }).expect("a free port");
+    let remote = Remote::known(&server.url(), false, false);
+    assert!(run_file(&path(name), &Place::Server(remote)), "see the differences above");
+}
+
+#[test]
+fn adoption_over_http() {
+    play_over_http("orphans_adopted_too_many");
+}
+
+#[test]
+fn a_controller_killed_over_http() {
+    play_over_http("controller_killed_mid_scale");
+}
+
+#[test]
+fn scaling_over_http() {
+    play_over_http("create_one_default");
 }

@@ -45,6 +45,7 @@ pub(super) fn play(scenario: &Scenario, cluster: &mut impl Cluster) -> Played {
         seen: 0,
         quiet: Vec::new(),
         unsettled: false,
+        running: false,
         failures: Vec::new(),
     };
     for step in &scenario.setup {
@@ -74,6 +75,8 @@ struct Player<'a, C> {
     quiet: Vec<Duration>,
     /// Something was killed in the middle of its work, and there was no quiet since: how far it came is a matter of chance.
     unsettled: bool,
+    /// Whether there is a controller.
+    running: bool,
     failures: Vec<String>,
 }
 
@@ -92,9 +95,12 @@ impl<C: Cluster> Player<'_, C> {
                 }
             }
             What::Controller { what: Do::Start } => self.start_controller(),
-            What::Controller { what: Do::Stop } => self.cluster.stop_controller(),
+            What::Controller { what: Do::Stop } => {
+                self.running = false;
+                self.cluster.stop_controller();
+            }
             What::Controller { what: Do::Kill } => {
-                self.unsettled = true;
+                (self.unsettled, self.running) = (true, false);
                 self.cluster.kill_controller();
             }
             What::ObservePods { selector, pods } => self.observe(selector, pods),
@@ -187,6 +193,7 @@ impl<C: Cluster> Player<'_, C> {
     }
 
     fn start_controller(&mut self) {
+        self.running = true;
         self.cluster.start_controller();
         let limit = self.cluster.now() + FIRST_LISTS;
         while !self.cluster.log().lock().has_synced && self.cluster.now() < limit {
@@ -200,6 +207,9 @@ impl<C: Cluster> Player<'_, C> {
 
     /// Waits until the controller watches again, after an absence of the server: that takes as long as its back-off has become.
     fn wait_for_watches(&mut self) {
+        if !self.running {
+            return;
+        }
         let watches = self.cluster.kinds() + 1;
         let limit = self.cluster.now() + FIRST_LISTS;
         loop {
@@ -284,14 +294,7 @@ impl<C: Cluster> Player<'_, C> {
         for write in &writes {
             self.identities.learn_write(write);
         }
-        Played {
-            writes,
-            quiet: self.quiet,
-            end,
-            identities: self.identities,
-            pods: self.pods,
-            failures: self.failures,
-        }
+        Played { writes, quiet: self.quiet, end, identities: self.identities, pods: self.pods, failures: self.failures }
     }
 }
 
