@@ -93,4 +93,8 @@ impl Object for Thing {
     fn resource_version(&self) -> ResourceVersion {
         ResourceVersion::new(&format!("{}", self.version))
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }

@@ -42,7 +42,7 @@ impl Uid {
     pub(crate) fn with_text<R>(&self, take: impl FnOnce(&str) -> R) -> R {
         match &self.0 {
             Repr::Text(text) => take(text),
-            Repr::Uuid(bytes) => take(core::str::from_utf8(&uuid_text(bytes)).expect("hexadecimal digits are ASCII")),
+            Repr::Uuid(bytes) => take(&uuid_text(bytes)),
         }
     }
 
@@ -54,21 +54,6 @@ impl Uid {
 
 /// Where the hyphens of a UUID stand, counted in its text.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
-
-/// Writes a UUID.
-fn uuid_text(bytes: &[u8; 16]) -> [u8; 36] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [b'-'; 36];
-    let mut places = (0..36).filter(|at| !HYPHENS.contains(at));
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 0xf] {
-            if let Some(place) = places.next() {
-                text[place] = DIGITS[usize::from(digit)];
-            }
-        }
-    }
-    text
-}
 
 /// Reads a UUID in the one form that this module writes: 36 characters, lower case, hyphens in place.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
@@ -91,6 +76,21 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
         digits += 1;
     }
     Some(bytes)
+}
+
+/// Writes a UUID in that form. It has always the same length, so it takes no allocation.
+fn uuid_text(bytes: &[u8; 16]) -> heapless::String<36> {
+    let mut text = heapless::String::new();
+    let mut push = |digit| text.push(digit).expect("a UUID has 36 characters");
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            push('-');
+        }
+        for half in [byte >> 4, byte & 0xf] {
+            push(char::from(b"0123456789abcdef"[usize::from(half)]));
+        }
+    }
+    text
 }
 
 impl PartialEq for Uid {
@@ -127,7 +127,8 @@ impl Ord for Uid {
             // Lower-case hexadecimal digits order as the bytes they stand for.
             (Repr::Uuid(a), Repr::Uuid(b)) => a.cmp(b),
             (Repr::Text(a), Repr::Text(b)) => a.cmp(b),
-            _ => self.to_string().cmp(&other.to_string()),
+            (Repr::Uuid(a), Repr::Text(b)) => uuid_text(a).as_str().cmp(b),
+            (Repr::Text(a), Repr::Uuid(b)) => (**a).cmp(uuid_text(b).as_str()),
         }
     }
 }

@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::intake::Intake;
 use super::population::Population;
-use super::{Deletion, Delta, KnownObjects, Popped, Tombstone};
+use super::{Deletion, Delta, KnownObjects, Listed, Popped, Tombstone};
 use crate::error::Refused;
 use crate::key::{Key, KeyFunction};
 use crate::object::{Object, Transform};
@@ -98,11 +98,13 @@ impl<T: Object> DeltaFifo<T> {
     /// # Errors
     /// The key function or the transformer refused an object. Those before it stay queued, no deletions are, and the
     /// queue does not count as populated by this.
-    pub fn replace(&mut self, objects: Vec<T>, known: &impl KnownObjects<T>) -> Result<(), Refused> {
+    pub fn replace(&mut self, objects: Vec<impl Into<Listed<T>>>, known: &impl KnownObjects<T>) -> Result<(), Refused> {
         let mut listed = HashSet::with_capacity(objects.len());
         for object in objects {
-            let (key, object) = self.intake.take(object)?;
+            let object = object.into();
+            let key = self.intake.key_of(object.as_object())?;
             listed.insert(key.clone());
+            let object = self.intake.ready(object)?;
             self.push(key, if self.emit_replaced { Delta::Replaced(object) } else { Delta::Sync(object) });
         }
         let mut missing = Vec::new();

@@ -1,7 +1,6 @@
 //! The in-order queue: every change stands on its own, in the order of arrival.
 
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -9,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::intake::Intake;
 use super::population::Population;
-use super::{Deletion, Delta, KnownObjects, Popped, Tombstone};
+use super::{Deletion, Delta, KnownObjects, Listed, Popped, Tombstone};
 use crate::error::Refused;
 use crate::key::{Key, KeyFunction};
 use crate::object::{Object, Transform};
@@ -108,22 +107,24 @@ impl<T: Object> InOrderFifo<T> {
     /// queued; or the transformer did, and the deletions and the objects before it stay queued. In each case the queue does not count as populated by this.
     pub fn replace(
         &mut self,
-        objects: Vec<T>,
+        objects: Vec<impl Into<Listed<T>>>,
         resource_version: ResourceVersion,
         known: &impl KnownObjects<T>,
     ) -> Result<(), Refused> {
+        let objects = objects.into_iter().map(Into::into);
         if self.atomic {
-            let shared = objects.into_iter().map(|object| self.intake.transform(object).map(Arc::new));
-            let objects = shared.collect::<Result<_, _>>()?;
+            let objects = objects.map(|object| self.intake.ready(object)).collect::<Result<_, _>>()?;
             self.push(None, Delta::ReplacedAll { objects, resource_version });
         } else {
-            let keys: Vec<Key> = objects.iter().map(|object| self.intake.key_of(object)).collect::<Result<_, _>>()?;
+            let objects: Vec<Listed<T>> = objects.collect();
+            let keys = objects.iter().map(|object| self.intake.key_of(object.as_object()));
+            let keys = keys.collect::<Result<Vec<Key>, _>>()?;
             for tombstone in self.missing(&keys, known) {
                 self.push_missed(tombstone);
             }
             for (key, object) in keys.into_iter().zip(objects) {
-                let object = self.intake.transform(object)?;
-                self.push(Some(key), Delta::Replaced(Arc::new(object)));
+                let object = self.intake.ready(object)?;
+                self.push(Some(key), Delta::Replaced(object));
             }
         }
         self.population.fill(self.items.len());

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 
+use super::Listed;
 use crate::error::Refused;
 use crate::key::{Key, KeyFunction};
 use crate::object::{Object, Transform};
@@ -24,6 +25,13 @@ impl<T: Object> Intake<T> {
         match &self.transform {
             Some(transform) => transform(object),
             None => Ok(object),
+        }
+    }
+
+    pub(super) fn ready(&self, listed: Listed<T>) -> Result<Arc<T>, Refused> {
+        match listed {
+            Listed::Raw(object) => self.transform(object).map(Arc::new),
+            Listed::Ready(object) => Ok(object),
         }
     }
 

@@ -69,6 +69,35 @@ pub struct Tombstone<T> {
     pub object: Option<Arc<T>>,
 }
 
+/// An object of a list, as a queue is given it.
+pub enum Listed<T> {
+    /// As it came: it is transformed when it is queued.
+    Raw(T),
+    /// Transformed already, such as what is stored and was listed again.
+    Ready(Arc<T>),
+}
+
+impl<T> From<T> for Listed<T> {
+    fn from(object: T) -> Self {
+        Self::Raw(object)
+    }
+}
+
+impl<T> From<Arc<T>> for Listed<T> {
+    fn from(object: Arc<T>) -> Self {
+        Self::Ready(object)
+    }
+}
+
+impl<T> Listed<T> {
+    fn as_object(&self) -> &T {
+        match self {
+            Self::Raw(object) => object,
+            Self::Ready(object) => object,
+        }
+    }
+}
+
 /// What a queue hands out at once.
 #[derive(Debug)]
 pub struct Popped<T> {
@@ -171,6 +200,12 @@ impl<T> fmt::Debug for Delta<T> {
             Self::SyncAll => f.write_str("SyncAll"),
             Self::Bookmark(version) => write!(f, "Bookmark({version})"),
         }
+    }
+}
+
+impl<T> fmt::Debug for Listed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if matches!(self, Self::Raw(_)) { "Raw" } else { "Ready" })
     }
 }
 

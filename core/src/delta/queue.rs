@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{DeltaFifo, InOrderFifo, KnownObjects, Popped, Tombstone};
+use super::{DeltaFifo, InOrderFifo, KnownObjects, Listed, Popped, Tombstone};
 use crate::error::Refused;
 use crate::object::Object;
 use crate::resource_version::ResourceVersion;
@@ -65,7 +65,7 @@ impl<T: Object> Queue<T> {
     /// same is told at the discipline's own type.
     pub fn replace(
         &mut self,
-        objects: Vec<T>,
+        objects: Vec<impl Into<Listed<T>>>,
         resource_version: ResourceVersion,
         known: &impl KnownObjects<T>,
     ) -> Result<(), Refused> {

@@ -228,7 +228,7 @@ fn an_object_that_is_only_queued_and_not_in_a_list_is_deleted_with_its_queued_st
     for mut queue in both() {
         let mut behind = Behind::default();
         queue.add(thing("n/o", 5, &[])).unwrap();
-        queue.replace(Vec::new(), ResourceVersion::new("9"), &behind).unwrap();
+        queue.replace(Vec::<Thing>::new(), ResourceVersion::new("9"), &behind).unwrap();
         let popped = pop_all(&mut queue, &mut behind);
         assert_eq!(popped, [write("Added", "n/o", 5), write("Tombstone", "n/o", 5)]);
         assert!(behind.0.is_empty());

@@ -3,13 +3,14 @@
 use core::fmt;
 use core::time::Duration;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::change::Change;
 use super::handler::{HandlerId, HandlerOptions};
 use super::handlers::Handlers;
 use super::process::{Recreated, process_deltas};
-use crate::delta::Queue;
+use crate::delta::{Listed, Queue};
 use crate::error::Refused;
 use crate::key::Key;
 use crate::object::Object;
@@ -96,7 +97,11 @@ impl<T: Object> Cache<T> {
     /// # Errors
     /// The key function or the transformer refused an object. With a queue that keeps lists as one change nothing was changed; else see
     /// [`Queue::replace`].
-    pub fn replace(&mut self, objects: Vec<T>, resource_version: ResourceVersion) -> Result<(), Refused> {
+    pub fn replace(
+        &mut self,
+        objects: Vec<impl Into<Listed<T>>>,
+        resource_version: ResourceVersion,
+    ) -> Result<(), Refused> {
         let queued = self.queue.replace(objects, resource_version, &self.store);
         self.process().and(queued)
     }
@@ -124,13 +129,16 @@ impl<T: Object> Cache<T> {
         self.process()
     }
 
-    /// The object as the transformer leaves it, for a source that holds objects back before it writes them. They are transformed again when
-    /// they are written.
+    /// An object of a list that is not whole yet, as it should be held until it is: transformed, and shared with the store where that
+    /// has the same.
     ///
     /// # Errors
-    /// The transformer refused it.
-    pub fn transform(&self, object: T) -> Result<T, Refused> {
-        self.queue.transform(object)
+    /// The key function or the transformer refused it.
+    pub fn hold(&self, object: T) -> Result<Arc<T>, Refused> {
+        let key = self.store.key_of(&object)?;
+        let object = self.queue.transform(object)?;
+        let stored = self.store.get(key.as_str()).filter(|stored| stored.is_same(&object));
+        Ok(stored.cloned().unwrap_or_else(|| Arc::new(object)))
     }
 
     /// The store, always in step with all that was written.

@@ -1,5 +1,6 @@
 //! What a reflector writes into when it feeds a cache.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::cache::Cache;
@@ -18,7 +19,11 @@ pub(super) struct Sink<'a, T> {
 impl<T: Object> ReflectorStore<T> for Sink<'_, T> {
     type Error = Refused;
 
-    fn replace(&mut self, objects: Vec<T>, version: &ResourceVersion) -> Result<(), Refused> {
+    fn hold(&mut self, object: T) -> Result<Arc<T>, Refused> {
+        self.cache.hold(object)
+    }
+
+    fn replace(&mut self, objects: Vec<Arc<T>>, version: &ResourceVersion) -> Result<(), Refused> {
         self.cache.replace(objects, version.clone())
     }
 
@@ -44,9 +49,5 @@ impl<T: Object> ReflectorStore<T> for Sink<'_, T> {
 
     fn bookmark(&mut self, version: &ResourceVersion) -> Result<(), Refused> {
         self.cache.bookmark(version.clone())
-    }
-
-    fn transform(&mut self, object: T) -> Result<T, Refused> {
-        self.cache.transform(object)
     }
 }

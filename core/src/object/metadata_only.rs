@@ -82,6 +82,10 @@ impl Object for MetadataOnly {
     fn key(&self) -> Key {
         self.meta.key.clone()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 impl fmt::Debug for MetadataOnly {

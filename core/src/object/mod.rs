@@ -107,10 +107,20 @@ pub trait Object {
     fn key(&self) -> Key {
         Key::new(self.namespace(), self.name())
     }
+
+    /// Whether the other is known to be the same in every field, so that one can stand for both. An informer then keeps the one that
+    /// it has when a list brings it again, instead of holding two of each object until the list is whole.
+    ///
+    /// `false` where nobody says otherwise; a type that implements `PartialEq` can say `self == other`.
+    fn is_same(&self, _other: &Self) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 }
 
-/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay, and
-/// doing it twice must be as doing it once: the objects of a streaming list pass it before they are held and again with the whole list.
+/// Changes an object before it is stored, to drop what is not needed, or refuses it. Key, uid and version must stay.
 ///
 /// Mirrors client-go `tools/cache/delta_fifo.go`, `TransformFunc`.
 pub type Transform<T> = Box<dyn Fn(T) -> Result<T, Refused> + Send + Sync>;

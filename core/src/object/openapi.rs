@@ -9,7 +9,7 @@ use super::{Object, Resource};
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
 
-impl<T: Metadata<Ty = ObjectMeta>> Object for T {
+impl<T: Metadata<Ty = ObjectMeta> + PartialEq> Object for T {
     fn namespace(&self) -> &str {
         self.metadata().namespace.as_deref().unwrap_or_default()
     }
@@ -24,6 +24,10 @@ impl<T: Metadata<Ty = ObjectMeta>> Object for T {
 
     fn resource_version(&self) -> ResourceVersion {
         ResourceVersion::new(self.metadata().resource_version.as_deref().unwrap_or_default())
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 

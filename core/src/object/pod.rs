@@ -161,6 +161,10 @@ impl Object for Pod {
     fn key(&self) -> Key {
         self.key.clone()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 /// The time as it is kept, if it can be.

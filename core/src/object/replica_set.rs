@@ -155,6 +155,14 @@ impl Object for ReplicaSet {
     fn key(&self) -> Key {
         self.meta.key.clone()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        // All else was read from these.
+        self.kind == other.kind
+            && self.status == other.status
+            && self.raw_metadata.get() == other.raw_metadata.get()
+            && self.raw_spec.get() == other.raw_spec.get()
+    }
 }
 
 impl fmt::Debug for ReplicaSet {

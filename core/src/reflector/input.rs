@@ -100,7 +100,7 @@ impl<T: Decode> Reflector<T> {
         let State::InFlight { exchange, .. } = &mut self.state else { return Ok(()) };
         let trouble = match exchange {
             Exchange::List { list, answer: Answer::Body(body), .. } => {
-                list.handle_body(&self.config, &mut self.shared, body, piece).err()
+                list.handle_body(&self.config, &mut self.shared, body, piece, store).err()
             }
             Exchange::Watch { answer: Answer::Body(()), .. } => {
                 self.handle_events(now, piece, store);
@@ -112,11 +112,11 @@ impl<T: Decode> Reflector<T> {
                 None
             }
             Exchange::List { answer: Answer::None, .. } | Exchange::Watch { answer: Answer::None, .. } => {
-                Some(Malformed::new("answer", "its body came before its head").into())
+                Some(Cause::Undecodable(Malformed::new("answer", "its body came before its head").into()))
             }
         };
-        if let Some(e) = trouble {
-            self.give_up(now, Cause::Undecodable(e));
+        if let Some(cause) = trouble {
+            self.give_up(now, cause);
         }
         Ok(())
     }

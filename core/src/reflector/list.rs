@@ -1,10 +1,12 @@
 //! A list in progress: page after page until it is whole.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Config;
-use super::failure::Doing;
+use super::failure::{Cause, Doing};
+use super::store::ReflectorStore;
 use crate::error::{DecodeError, Full, Malformed};
 use crate::object::{Decode, Shared};
 use crate::request::{Query, Request};
@@ -31,7 +33,7 @@ pub(super) struct List<T> {
     token: String,
     /// The version of the first page: that of the list.
     first_version: Option<ResourceVersion>,
-    objects: Vec<T>,
+    objects: Vec<Arc<T>>,
 }
 
 /// What a page was.
@@ -108,22 +110,26 @@ impl<T: Decode> List<T> {
         !self.token.is_empty()
     }
 
-    /// Takes a piece of a page.
-    pub(super) fn handle_body(
+    /// Takes a piece of a page. Its objects are held as the store wants them to be.
+    pub(super) fn handle_body<S: ReflectorStore<T>>(
         &mut self,
         config: &Config,
         shared: &mut Shared,
         body: &mut ListBody,
         mut piece: &[u8],
-    ) -> Result<(), DecodeError> {
-        while let Some(object) = next_object::<T>(config, shared, body, &mut piece)? {
+        store: &mut S,
+    ) -> Result<(), Cause> {
+        let undecodable = |e: Malformed| Cause::Undecodable(e.into());
+        while let Some(object) = next_object::<T>(config, shared, body, &mut piece).map_err(Cause::Undecodable)? {
             if object.name().is_empty() {
-                return Err(Malformed::new("list", "an item has no name").into());
+                return Err(undecodable(Malformed::new("list", "an item has no name")));
             }
             if self.objects.len() >= config.limits.list_objects {
-                return Err(Full { limit: "list_objects", bound: config.limits.list_objects }.into());
+                let full = Full { limit: "list_objects", bound: config.limits.list_objects };
+                return Err(Cause::Undecodable(full.into()));
             }
-            self.objects.push(object);
+            let held = store.hold(object).map_err(|e| Cause::Store(e.to_string()))?;
+            self.objects.push(held);
         }
         Ok(())
     }
@@ -153,7 +159,7 @@ impl<T: Decode> List<T> {
         self.objects.len()
     }
 
-    pub(super) fn take_objects(&mut self) -> Vec<T> {
+    pub(super) fn take_objects(&mut self) -> Vec<Arc<T>> {
         core::mem::take(&mut self.objects)
     }
 }

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -39,7 +40,7 @@ impl<T: Decode> Reflector<T> {
     pub(super) fn complete<S: ReflectorStore<T>>(
         &mut self,
         now: Instant,
-        objects: Vec<T>,
+        objects: Vec<Arc<T>>,
         version: ResourceVersion,
         store: &mut S,
     ) -> Result<(), Cause> {

@@ -1,5 +1,6 @@
 //! What a reflector writes into.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -16,11 +17,20 @@ pub trait ReflectorStore<T> {
     /// Why the store refused.
     type Error: fmt::Display;
 
-    /// Replaces everything by a whole list, which is as of `version`.
+    /// An object of a list that is not whole yet, as the reflector is to hold it: perhaps trimmed, or an object that the store
+    /// has already where that is the same.
+    ///
+    /// # Errors
+    /// The object cannot be taken. A list is refused with it; a streaming list goes on without it, as in client-go.
+    fn hold(&mut self, object: T) -> Result<Arc<T>, Self::Error> {
+        Ok(Arc::new(object))
+    }
+
+    /// Replaces everything by a whole list of objects that were held, which is as of `version`.
     ///
     /// # Errors
     /// The store did not take the list.
-    fn replace(&mut self, objects: Vec<T>, version: &ResourceVersion) -> Result<(), Self::Error>;
+    fn replace(&mut self, objects: Vec<Arc<T>>, version: &ResourceVersion) -> Result<(), Self::Error>;
 
     /// Takes an object that came to be.
     ///
@@ -63,12 +73,4 @@ pub trait ReflectorStore<T> {
 
     /// Learns the version from which the reflector would resume, after each event.
     fn update_resource_version(&mut self, _version: &ResourceVersion) {}
-
-    /// Trims an object of a streaming list before it is held until the list is whole.
-    ///
-    /// # Errors
-    /// The object cannot be taken.
-    fn transform(&mut self, object: T) -> Result<T, Self::Error> {
-        Ok(object)
-    }
 }

@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -37,7 +38,7 @@ pub(super) struct Watch<T> {
     /// are in no order: such a phase is known to be over at the first event that is no `ADDED`.
     in_order: bool,
     /// The objects of a streaming list, until it is whole.
-    initial: Option<BTreeMap<Key, T>>,
+    initial: Option<BTreeMap<Key, Arc<T>>>,
 }
 
 /// What an event led to beyond itself.
@@ -48,7 +49,7 @@ pub(super) enum Event<T> {
     /// Nothing.
     None,
     /// A streaming list is whole, as of this version.
-    Initial(Vec<T>, ResourceVersion),
+    Initial(Vec<Arc<T>>, ResourceVersion),
 }
 
 impl<T: Decode> Watch<T> {
@@ -192,7 +193,7 @@ impl<T: Decode> Watch<T> {
 
 /// Applies an event of a streaming list to the objects that are held.
 fn hold<T: Decode, S: ReflectorStore<T>>(
-    initial: &mut BTreeMap<Key, T>,
+    initial: &mut BTreeMap<Key, Arc<T>>,
     bound: usize,
     change: Change,
     object: T,
@@ -202,7 +203,7 @@ fn hold<T: Decode, S: ReflectorStore<T>>(
         initial.remove(&object.key());
         return Ok(None);
     }
-    match store.transform(object) {
+    match store.hold(object) {
         Ok(object) => {
             initial.insert(object.key(), object);
         }

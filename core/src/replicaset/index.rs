@@ -103,7 +103,7 @@ impl<'a> Caches<'a> {
     /// Mirrors `pkg/controller/replicaset/replica_set.go`, `getIndirectlyRelatedPods`.
     pub(super) fn related(&self, set: &ReplicaSet) -> Vec<Arc<Pod>> {
         let Some(owner) = &set.meta().controller else {
-            log::info!("{set:?} has no controller, so no related pods");
+            log::debug!("{set:?} has no controller, so no related pods");
             return Vec::new();
         };
         let siblings = self.sets.by_index(SETS_BY_CONTROLLER, &owner.uid.to_string()).into_iter().flatten();

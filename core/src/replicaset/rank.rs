@@ -43,6 +43,7 @@ pub fn deletion_order<'a>(pods: impl IntoIterator<Item = (&'a Pod, usize)>, now:
             place,
             state: State::new(pod, rank, now),
             detail: Detail::new(pod, now),
+            wins: 0,
         })
         .collect();
     pods.sort_by(|a, b| a.state.cmp(&b.state).then_with(|| a.detail.cmp(&b.detail)));
@@ -57,6 +58,8 @@ struct Standing {
     place: usize,
     state: State,
     detail: Detail,
+    /// How many pods of the same state it goes before, where that is needed.
+    wins: usize,
 }
 
 /// The levels before any time is the same for two pods. Less goes first.
@@ -158,27 +161,22 @@ fn order_alike(pods: &mut [Standing]) {
     if pods.windows(2).all(|pair| pair[0].detail.ready_since == pair[1].detail.ready_since) {
         return;
     }
-    let mut wins = alloc::vec![0; pods.len()];
     let mut by_uid: Vec<usize> = (0..pods.len()).collect();
     by_uid.sort_by(|&a, &b| pods[a].detail.by_uid().cmp(&pods[b].detail.by_uid()));
     // Wins by uid over all pods, less those over pods of the same time, where it does not decide.
     let mut same_time: HashMap<Option<Timestamp>, usize> = HashMap::new();
     for (after, &pod) in by_uid.iter().rev().enumerate() {
         let same = same_time.entry(pods[pod].detail.ready_since).or_default();
-        wins[pod] = after - *same;
+        pods[pod].wins = after - *same;
         *same += 1;
     }
     same_time.clear();
-    for (pod, wins) in wins.iter_mut().enumerate().rev() {
-        let same = same_time.entry(pods[pod].detail.ready_since).or_default();
-        *wins += *same;
+    for pod in pods.iter_mut().rev() {
+        let same = same_time.entry(pod.detail.ready_since).or_default();
+        pod.wins += *same;
         *same += 1;
     }
-    let wins: HashMap<usize, usize> = pods.iter().map(|pod| pod.place).zip(wins).collect();
-    pods.sort_by(|a, b| {
-        let most_wins = Reverse(wins[&a.place]).cmp(&Reverse(wins[&b.place]));
-        most_wins.then_with(|| a.detail.by_uid().cmp(&b.detail.by_uid()))
-    });
+    pods.sort_by(|a, b| b.wins.cmp(&a.wins).then_with(|| a.detail.by_uid().cmp(&b.detail.by_uid())));
 }
 
 impl Detail {

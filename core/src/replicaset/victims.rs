@@ -39,6 +39,9 @@ pub trait ChooseVictims: fmt::Debug + Send + Sync {
 
 /// The choice that Kubernetes makes: the first pods in the [order of deletion](deletion_order).
 ///
+/// The deletion cost of a pod counts as the cache shows it. A pod whose cost has changed since is not deleted, as its version is another one;
+/// the key is tried again.
+///
 /// Mirrors `pkg/controller/replicaset/replica_set.go`, `getPodsToDelete`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InDeletionOrder {

@@ -6,5 +6,6 @@ mod counting;
 #[path = "../reflector/peer.rs"]
 mod peer;
 mod queue;
+mod relist;
 mod store;
 mod stream;

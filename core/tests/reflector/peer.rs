@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sanskube::object::{Meta, Object, Resource};
@@ -105,8 +106,8 @@ fn name(thing: &Thing) -> String {
 impl ReflectorStore<Thing> for Record {
     type Error = String;
 
-    fn replace(&mut self, objects: Vec<Thing>, version: &ResourceVersion) -> Result<(), String> {
-        let names: Vec<String> = objects.iter().map(name).collect();
+    fn replace(&mut self, objects: Vec<Arc<Thing>>, version: &ResourceVersion) -> Result<(), String> {
+        let names: Vec<String> = objects.iter().map(|o| name(o)).collect();
         self.note("replace", &format!("[{}] {version}", names.join(" ")))?;
         self.objects = objects.iter().map(|o| (o.key().to_string(), o.resource_version().to_string())).collect();
         Ok(())

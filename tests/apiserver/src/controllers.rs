@@ -13,7 +13,8 @@ use serde_json::Value;
 use crate::delete::{DeleteOptions, stored_kind};
 use crate::json;
 use crate::kind::{EVENTS, KINDS, NAMESPACES, TABLES};
-use crate::server::{ApiServer, build};
+use crate::object::build;
+use crate::server::ApiServer;
 use crate::store::{Key, Object};
 use crate::time::Now;
 
@@ -23,22 +24,18 @@ const BATCH: usize = 1000;
 /// What is to be looked at again.
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {
-    queue: VecDeque<Arc<str>>,
-    /// When the queue became non-empty.
-    since: Duration,
+    /// By when they are due.
+    queue: VecDeque<(Duration, Arc<str>)>,
 }
 
 impl Controllers {
     pub(crate) fn deadline(&self) -> Option<Duration> {
-        (!self.queue.is_empty()).then_some(self.since)
+        self.queue.front().map(|(due, _)| *due)
     }
 
-    fn push(&mut self, now: Now, uid: &Arc<str>) {
-        if self.queue.is_empty() {
-            self.since = now.monotonic;
-        }
-        if self.queue.back() != Some(uid) {
-            self.queue.push_back(uid.clone());
+    fn push(&mut self, due: Duration, uid: &Arc<str>) {
+        if self.queue.back().is_none_or(|(_, last)| last != uid) {
+            self.queue.push_back((due, uid.clone()));
         }
     }
 }
@@ -47,51 +44,60 @@ impl ApiServer {
     /// To be called after an object was written.
     pub(crate) fn after_write(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
-        if !self.config.controllers {
+        if !self.has_controllers() {
             return;
         }
-        let marked = object.json.windows(17).any(|w| w == b"deletionTimestamp");
-        if marked || !object.owners.is_empty() {
-            self.controllers.push(now, &object.uid);
+        if object.deleting || !object.owners.is_empty() {
+            let due = now.monotonic + self.config.controllers_delay;
+            self.controllers.push(due, &object.uid);
         }
     }
 
     /// To be called after an object was removed.
     pub(crate) fn after_remove(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
-        if !self.config.controllers {
+        if !self.has_controllers() {
             return;
         }
+        let due = now.monotonic + self.config.controllers_delay;
         for (dependent_table, key) in self.store.dependents(&object.uid) {
             if let Some(dependent) = self.store.get(dependent_table, &key) {
                 let uid = dependent.uid.clone();
-                self.controllers.push(now, &uid);
+                self.controllers.push(due, &uid);
             }
         }
         // An owner may wait for it, and so may its namespace.
         for owner in &object.owners {
-            self.controllers.push(now, owner);
+            self.controllers.push(due, owner);
         }
         let namespace = Key::new("", &object.key.namespace);
         if let Some(namespace) = self.store.get(NAMESPACES, &namespace)
             && namespace.fields.first().is_some_and(|phase| &**phase == "Terminating")
         {
             let uid = namespace.uid.clone();
-            self.controllers.push(now, &uid);
+            self.controllers.push(due, &uid);
         }
+    }
+
+    fn has_controllers(&self) -> bool {
+        self.config.garbage_collector || self.config.namespace_controller
     }
 
     pub(crate) fn run_controllers(&mut self, now: Now) {
         for _ in 0..BATCH {
-            let Some(uid) = self.controllers.queue.pop_front() else {
+            let queue = &mut self.controllers.queue;
+            let Some((_, uid)) = queue.pop_front_if(|(due, _)| *due <= now.monotonic) else {
                 return;
             };
-            if let Some((table, key)) = self.store.by_uid(&uid).cloned() {
-                if table == NAMESPACES {
+            match self.store.by_uid(&uid).cloned() {
+                Some((NAMESPACES, key)) if self.config.namespace_controller => {
                     self.end_namespace(now, &key);
-                } else {
+                }
+                Some((NAMESPACES, _)) | None => {}
+                Some((table, key)) if self.config.garbage_collector => {
                     self.collect(now, table, &key);
                 }
+                Some(_) => {}
             }
         }
     }
@@ -103,9 +109,14 @@ impl ApiServer {
         };
         let value = object.value();
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
-        let deleting = json::meta(&value).contains_key("deletionTimestamp");
+        let deleting = object.deleting;
         if deleting && finalizers.iter().any(|f| f == "orphan") {
-            for (t, k) in self.store.dependents(&object.uid) {
+            let dependents = self.store.dependents(&object.uid);
+            if dependents.is_empty() {
+                self.drop_finalizer(now, table, key, "orphan");
+                return;
+            }
+            for (t, k) in dependents {
                 self.rewrite(now, t, &k, |v| {
                     let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
                     if let Some(list) = owners {
@@ -113,11 +124,11 @@ impl ApiServer {
                     }
                 });
             }
-            self.drop_finalizer(now, table, key, "orphan");
+            self.controllers.push(now.monotonic + self.config.controllers_delay, &object.uid);
         } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
             let mut blocked = false;
             for (t, k) in self.store.dependents(&object.uid) {
-                let Some(dependent) = self.store.get(t, &k) else {
+                let Some(dependent) = self.store.get(t, &k).cloned() else {
                     continue;
                 };
                 let owners = dependent.value();
@@ -125,13 +136,16 @@ impl ApiServer {
                     o.get("uid").and_then(Value::as_str) == Some(&object.uid)
                         && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
                 });
-                if !json::meta(&owners).contains_key("deletionTimestamp") {
-                    let options = DeleteOptions { policy: Some("Foreground".to_owned()), ..DeleteOptions::default() };
+                if !dependent.deleting {
+                    // Only what has dependents itself needs to wait for them.
+                    let policy =
+                        if self.store.dependents(&dependent.uid).is_empty() { "Background" } else { "Foreground" };
+                    let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
                     drop(self.delete_object(now, stored_kind(t), &k, &options));
                 }
             }
-            let left = self.store.dependents(&object.uid);
-            if !blocked || left.is_empty() {
+            // With dependents gone it comes here again.
+            if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
         } else if !deleting && !object.owners.is_empty() {
@@ -167,7 +181,7 @@ impl ApiServer {
         if build(table, &value, old.rv).json == old.json {
             return;
         }
-        if crate::write::is_finished(&value, &KINDS[table]) {
+        if crate::update::is_finished(&value, &KINDS[table]) {
             self.remove(now, table, &old);
             return;
         }
@@ -189,8 +203,7 @@ impl ApiServer {
         for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
             let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
             for object in objects {
-                let deleting = json::meta(&object.value()).contains_key("deletionTimestamp");
-                let gone = !deleting
+                let gone = !object.deleting
                     && self
                         .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
                         .is_ok_and(|d| d.gone);

@@ -106,9 +106,12 @@ pub(crate) fn negotiate(request: &Request, query: &Query) -> Result<Media, ApiEr
     Err(ApiError::not_acceptable(message, Some(json!({}))))
 }
 
+/// A media type and its parameters.
+pub(crate) type Clause = (String, Vec<(String, String)>);
+
 /// The clauses of an Accept header by falling weight.
-pub(crate) fn clauses(accept: &str) -> Vec<(String, Vec<(String, String)>)> {
-    let mut list: Vec<(f32, String, Vec<(String, String)>)> = accept
+pub(crate) fn clauses(accept: &str) -> Vec<Clause> {
+    let mut list: Vec<(f32, Clause)> = accept
         .split(',')
         .map(|clause| {
             let mut parts = clause.split(';').map(str::trim);
@@ -118,11 +121,11 @@ pub(crate) fn clauses(accept: &str) -> Vec<(String, Vec<(String, String)>)> {
                 .map(|(k, v)| (k.trim().to_ascii_lowercase(), v.trim().trim_matches('"').to_owned()))
                 .collect();
             let weight = parameters.iter().find(|(k, _)| k == "q").and_then(|(_, v)| v.parse().ok()).unwrap_or(1.0);
-            (weight, media_type, parameters)
+            (weight, (media_type, parameters))
         })
         .collect();
     list.sort_by(|a, b| b.0.total_cmp(&a.0));
-    list.into_iter().map(|(_, t, p)| (t, p)).collect()
+    list.into_iter().map(|(_, clause)| clause).collect()
 }
 
 /// How the body of a request is written.

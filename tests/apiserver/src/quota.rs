@@ -5,12 +5,13 @@
 
 use serde_json::Value;
 
+use crate::context::Context;
 use crate::error::ApiError;
 use crate::json;
 use crate::kind::{KINDS, PODS, QUOTAS};
 use crate::managed::{self, Writer};
 use crate::quantity::Quantity;
-use crate::server::{ApiServer, Context};
+use crate::server::ApiServer;
 use crate::store::Obj;
 use crate::time::rfc3339;
 
@@ -60,7 +61,7 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
         let mut exceeded = (Vec::new(), Vec::new(), Vec::new());
         let mut raised = Vec::new();
         for n in &limited {
-            let quantity = |key| status(key, n).and_then(Quantity::parse).unwrap_or(Quantity::from_count(0));
+            let quantity = |key| status(key, n).and_then(Quantity::parse).unwrap_or_else(|| Quantity::from_count(0));
             let (hard, used) = (quantity("hard"), quantity("used"));
             let sum = used.plus(one);
             if sum.exceeds(hard) {

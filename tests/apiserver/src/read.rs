@@ -7,10 +7,11 @@ use base64::engine::general_purpose::{NO_PAD, URL_SAFE_NO_PAD};
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
+use crate::context::{Answer, Context};
 use crate::error::{ApiError, Cause};
 use crate::render::List;
 use crate::selector::Selector;
-use crate::server::{Answer, ApiServer, Context};
+use crate::server::ApiServer;
 use crate::store::Key;
 
 const EXPIRED_CONTINUE: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
@@ -83,21 +84,18 @@ pub(crate) fn validate_list_options(cx: &Context<'_>, watch: bool) -> Result<(),
     let field = "resourceVersionMatch";
     let mut causes = Vec::new();
     if watch {
-        match initial {
-            Some(_) => {
-                if matching != "NotOlderThan" {
-                    let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-                    causes.push(Cause::forbidden(field, detail));
-                }
-                if !matching.is_empty() && matching != "NotOlderThan" {
-                    causes.push(Cause::not_supported(field, matching, &["NotOlderThan"]));
-                }
-            }
-            None if !matching.is_empty() => {
+        if initial.is_some() && matching != "NotOlderThan" {
+            let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            causes.push(Cause::forbidden(field, detail));
+        }
+        if !matching.is_empty() {
+            if initial.is_none() {
                 let detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
                 causes.push(Cause::forbidden(field, detail));
             }
-            None => {}
+            if matching != "NotOlderThan" {
+                causes.push(Cause::not_supported(field, matching, &["NotOlderThan"]));
+            }
         }
     } else {
         if !matching.is_empty() {
@@ -124,20 +122,20 @@ pub(crate) fn validate_list_options(cx: &Context<'_>, watch: bool) -> Result<(),
     if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &causes)) }
 }
 
-fn parse_version(text: &str) -> Result<Option<u64>, ApiError> {
+/// Parses a version; the wording of the fault if it is none.
+pub(crate) fn parse_version(text: &str) -> Result<Option<u64>, String> {
     match text {
         "" | "0" => Ok(None),
         _ => text.parse().map(Some).map_err(|_| {
-            ApiError::bad_request(format!(
-                "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
-            ))
+            let fault = format!("strconv.ParseUint: parsing \"{text}\": invalid syntax");
+            format!("resourceVersion: Invalid value: \"{text}\": {fault}")
         }),
     }
 }
 
 impl ApiServer {
     pub(crate) fn read(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
-        if let Some(rv) = parse_version(cx.query.text("resourceVersion"))?
+        if let Some(rv) = parse_version(cx.query.text("resourceVersion")).map_err(ApiError::internal)?
             && rv > self.store.rv()
         {
             return Ok(self.too_large(cx, rv));
@@ -159,7 +157,8 @@ impl ApiServer {
         validate_list_options(cx, false)?;
         let version_text = cx.query.text("resourceVersion");
         let token = cx.query.text("continue");
-        let version = parse_version(version_text)?;
+        let version =
+            parse_version(version_text).map_err(|e| ApiError::bad_request(format!("invalid resource version: {e}")))?;
         if let Some(rv) = version
             && rv > self.store.rv()
         {
@@ -183,20 +182,17 @@ impl ApiServer {
         let limit = if version_text == "0" && from.is_none() && kind.traits.cached { 0 } else { limit };
         let start = from.as_ref().map(|f| &f.start);
         let found = self.store.table(kind.table).snapshot(namespace, start, at);
-        let mut items = match found {
-            Ok(items) => items,
-            Err(()) => {
-                return Err(match &from {
-                    Some(from) => {
-                        let fresh = Continue::token(-1, namespace, &from.start, "");
-                        ApiError { continue_token: Some(fresh), ..ApiError::expired(EXPIRED_CONTINUE) }
-                    }
-                    None => ApiError::expired(EXPIRED_VERSION),
-                });
-            }
+        let Ok(mut items) = found else {
+            return Err(match &from {
+                Some(from) => {
+                    let fresh = Continue::token(-1, namespace, &from.start, "");
+                    ApiError { continue_token: Some(fresh), ..ApiError::expired(EXPIRED_CONTINUE) }
+                }
+                None => ApiError::expired(EXPIRED_VERSION),
+            });
         };
         items.retain(|o| selector.matches(o));
-        let rv = at.unwrap_or(self.store.rv());
+        let rv = at.unwrap_or_else(|| self.store.rv());
         let mut list = List { kind, items, rv: rv.to_string(), token: String::new(), remaining: None };
         let limit = usize::try_from(limit).unwrap_or(0);
         if limit > 0 && list.items.len() > limit {

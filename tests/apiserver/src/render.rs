@@ -8,11 +8,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
+use crate::context::{Answer, Context};
 use crate::error::ApiError;
 use crate::kind::Kind;
 use crate::media::{Encoding, Media, Shape};
 use crate::request::{Request, Response};
-use crate::server::{Answer, Context};
 use crate::store::{Obj, Object};
 use crate::{encode, json as path, protobuf, schema, table};
 
@@ -123,7 +123,7 @@ pub(crate) fn answer(answer: Answer, cx: &Context<'_>) -> Result<Response, ApiEr
                 Shape::Table(include) => {
                     let include = table::include(cx.query, include)?;
                     media.encoding = Encoding::Json;
-                    table::write(kind, &[o.clone()], &table_meta(&o), include, true, cx.now, &mut body);
+                    table::write(kind, std::slice::from_ref(&o), &table_meta(&o), include, true, cx.now, &mut body);
                 }
                 _ => object(kind, &o, media, &mut body),
             }
@@ -132,7 +132,9 @@ pub(crate) fn answer(answer: Answer, cx: &Context<'_>) -> Result<Response, ApiEr
         Answer::Value { status, message, kind, api_version, value } => {
             let id = schema::schema().id(message);
             match (media.encoding, media.shape) {
-                (Encoding::Protobuf, _) => protobuf::envelope(kind, &api_version, id, &value, &mut body),
+                (Encoding::Protobuf, _) => {
+                    protobuf::envelope(kind, &api_version, id, &value, &mut body);
+                }
                 (_, Shape::Partial) => partial_json(&value, &mut body),
                 _ => {
                     let mut object = Vec::new();

@@ -67,6 +67,8 @@ pub(crate) struct Object {
     pub(crate) fields: Vec<Box<str>>,
     /// The uids of the owners.
     pub(crate) owners: Vec<Arc<str>>,
+    /// It has a deletionTimestamp.
+    pub(crate) deleting: bool,
 }
 
 impl Object {

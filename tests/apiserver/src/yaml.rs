@@ -1,44 +1,91 @@
 //! YAML: as a way to write the JSON of requests and answers.
 
-use saphyr::{ScalarStyle, Yaml, YamlLoader};
-use saphyr_parser::Parser;
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
 
 /// Nodes of a document, at most: aliases can make a small text large.
-const MAX_NODES: usize = 1_000_000;
+const MAX_NODES: usize = 100_000;
+/// Lists and maps within one another, at most.
+const MAX_DEPTH: usize = 100;
+
+/// A list or map that is not complete.
+enum Open {
+    List(Vec<Value>),
+    Map(Map<String, Value>, Option<String>),
+}
 
 /// Parses one document; plain scalars are resolved as Go's YAML 1.1 library does, where `y` is a boolean.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
     let text = std::str::from_utf8(text).map_err(|_| "yaml: invalid UTF-8".to_owned())?;
-    let mut loader = YamlLoader::<Yaml<'_>>::default();
-    loader.early_parse(false);
-    let mut parser = Parser::new_from_str(text);
-    parser.load(&mut loader, false).map_err(|e| format!("error converting YAML to JSON: yaml: {e}"))?;
-    let documents = loader.into_documents();
-    let mut budget = MAX_NODES;
-    documents.first().map_or(Ok(Value::Null), |d| convert(d, &mut budget))
+    let mut stack: Vec<(Open, usize)> = Vec::new();
+    let mut anchors: BTreeMap<usize, Value> = BTreeMap::new();
+    let mut nodes = 0usize;
+    for event in Parser::new_from_str(text) {
+        let (event, _) = event.map_err(|e| format!("error converting YAML to JSON: yaml: {e}"))?;
+        let (value, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain_text = style == ScalarStyle::Plain && tag.is_none();
+                let value = if plain_text { plain(&text) } else { Value::from(text.as_ref()) };
+                (value, anchor)
+            }
+            Event::Alias(id) => {
+                let value = anchors.get(&id).cloned().unwrap_or(Value::Null);
+                nodes += size(&value);
+                (value, 0)
+            }
+            Event::SequenceStart(.., anchor, _) => {
+                stack.push((Open::List(Vec::new()), anchor));
+                continue;
+            }
+            Event::MappingStart(.., anchor, _) => {
+                stack.push((Open::Map(Map::new(), None), anchor));
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match stack.pop() {
+                Some((Open::List(list), anchor)) => (Value::Array(list), anchor),
+                Some((Open::Map(map, _), anchor)) => (Value::Object(map), anchor),
+                None => return Err("yaml: unexpected end".to_owned()),
+            },
+            Event::DocumentEnd | Event::StreamEnd => return Ok(Value::Null),
+            Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => continue,
+        };
+        nodes += 1;
+        if nodes > MAX_NODES || stack.len() > MAX_DEPTH {
+            return Err("yaml: document is too large or too deep".to_owned());
+        }
+        if anchor > 0 {
+            anchors.insert(anchor, value.clone());
+        }
+        match stack.last_mut() {
+            None => return Ok(value),
+            Some((Open::List(list), _)) => list.push(value),
+            Some((Open::Map(map, key), _)) => match key.take() {
+                Some(k) => drop(map.insert(k, value)),
+                None => *key = Some(key_text(value)?),
+            },
+        }
+    }
+    Ok(Value::Null)
 }
 
-fn convert(node: &Yaml<'_>, budget: &mut usize) -> Result<Value, String> {
-    *budget = budget.checked_sub(1).ok_or("yaml: document is too large")?;
-    Ok(match node {
-        Yaml::Representation(text, ScalarStyle::Plain, None) => plain(text),
-        Yaml::Representation(text, ..) => Value::from(text.as_ref()),
-        Yaml::Sequence(list) => Value::Array(list.iter().map(|v| convert(v, budget)).collect::<Result<_, _>>()?),
-        Yaml::Mapping(map) => {
-            let mut out = Map::new();
-            for (k, v) in map {
-                let key = match k {
-                    Yaml::Representation(text, ..) => text.to_string(),
-                    _ => return Err("yaml: keys must be scalars".to_owned()),
-                };
-                out.insert(key, convert(v, budget)?);
-            }
-            Value::Object(out)
-        }
-        Yaml::Tagged(_, inner) => convert(inner, budget)?,
-        Yaml::Value(_) | Yaml::Alias(_) | Yaml::BadValue => Value::Null,
-    })
+fn key_text(value: Value) -> Result<String, String> {
+    match value {
+        Value::String(s) => Ok(s),
+        Value::Array(_) | Value::Object(_) => Err("yaml: keys must be scalars".to_owned()),
+        Value::Null => Ok("null".to_owned()),
+        other => Ok(other.to_string()),
+    }
+}
+
+/// How many nodes a value has.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(size).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 fn plain(text: &str) -> Value {

@@ -30,7 +30,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Takes all outputs. Lists are answered at once, writes and watches are kept.
+    /// Takes all outputs. Lists and events are answered at once, other writes and watches are kept.
     fn drain(&mut self) {
         loop {
             match self.manager.poll_output(self.now) {
@@ -40,6 +40,11 @@ impl Wire {
                     // An input comes after the last output only.
                     self.drain();
                     self.answer(call.id, 200, list);
+                }
+                // Events are a matter of their own, and may come at any time.
+                Output::Call(call) if call.request.path.ends_with("/events") => {
+                    self.drain();
+                    self.answer(call.id, 201, &call.request.body);
                 }
                 Output::Call(call) => self.writes.push(call),
                 Output::Cancel(id) => self.cancelled.push(id),

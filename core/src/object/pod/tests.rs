@@ -156,3 +156,24 @@ fn a_pod_is_read_as_serde_reads_it_however_it_is_spoilt() {
     }
     assert!(alike > 700 && refused > 700, "{alike} alike, {refused} refused");
 }
+
+#[test]
+fn damaged_bytes_never_panic() {
+    let mut random = crate::testing::Random::new(9);
+    let whole = br#"{"metadata":{"namespace":"s","name":"a","annotations":{"controller.kubernetes.io/pod-deletion-cost":"5"},"ownerReferences":[{}]},
+        "spec":{"initContainers":[{"name":"x","restartPolicy":"Always"}]},"status":{"conditions":[{"type":"Ready","lastTransitionTime":"x"}],
+        "containerStatuses":[{"restartCount":1}],"initContainerStatuses":[{"name":"x","restartCount":2}]}}"#;
+    for _ in 0..20_000 {
+        let mut bytes = whole.to_vec();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len() as u64) as usize;
+            match random.below(3) {
+                0 => bytes[at] = random.next() as u8,
+                1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        let _ = read(&bytes);
+        let _ = crate::object::ReplicaSet::decode(&bytes, &Resource::REPLICA_SETS);
+    }
+}

@@ -1,8 +1,11 @@
-use serde_json::json;
+use alloc::format;
+
+use serde_json::{Value, json};
 
 use super::*;
 use crate::replicaset::testing::*;
-use crate::request::{Failure, Method};
+use crate::request::{Failure, Head, Method, Response};
+use crate::testing::Random;
 
 #[test]
 fn a_set_scales_up_and_down() {
@@ -64,4 +67,66 @@ fn a_status_failure_counts_before_a_failed_creation() {
     cluster.server.refuse(Method::Post, "/pods", 500, refusal.clone());
     cluster.server.refuse(Method::Put, "/status", 500, refusal);
     assert!(matches!(cluster.sync().finish.result, Err(SyncFailure::Status(_))));
+}
+
+/// An answer of any kind to a request.
+fn random_answer(random: &mut Random, server: &mut Server, request: Request) -> Outcome {
+    let code = *random.pick(&[200, 201, 204, 302, 400, 403, 404, 409, 410, 422, 429, 500, 503, 504]);
+    match random.below(10) {
+        0 => Outcome::Failed(*random.pick(&[Failure::Cut, Failure::Refused, Failure::TimedOut, Failure::TooLarge])),
+        1 => {
+            let reason = *random.pick(&["", "NotFound", "Conflict", "Invalid", "Forbidden", "Odd"]);
+            let causes = json!([{"reason": *random.pick(&["NamespaceTerminating", "Other"])}]);
+            answer(code, &json!({"kind": "Status", "code": code, "reason": reason, "details": {"causes": causes}}))
+        }
+        2 => answer(code, &json!({"metadata": {"name": "x", "uid": "y", "resourceVersion": "not a number"}})),
+        3 => {
+            let body = random.text(&["{", "}", "[", "\"metadata\"", ":", "null", ",", "\"", "\u{e9}", "9e999"], 12);
+            Outcome::Response(Response { head: Head { status: code, retry_after: None }, body: body.into_bytes() })
+        }
+        _ => server.handle(request),
+    }
+}
+
+#[test]
+fn whatever_the_answers_a_sync_ends_and_expects_what_was_done() {
+    let mut random = Random::new(5);
+    for _ in 0..300 {
+        let replicas = random.below(8) as usize;
+        let pods: Vec<Value> = (0..random.below(8))
+            .map(|i| pod_json(&format!("p{i}"), if random.below(3) == 0 { json!({}) } else { owned() }))
+            .collect();
+        let mut cluster = Cluster::new(set_json(replicas, json!({}))).with_pods(pods);
+        let caches = Caches { pods: &cluster.pods, sets: &cluster.sets };
+        let mut sync = cluster.controller.begin_sync(&Key::new("shop", "web"), caches, cluster.now);
+        let mut in_flight = Vec::new();
+        let (mut created, mut deleted) = (0, 0);
+        for step in 0.. {
+            assert!(step < 200, "it does not end");
+            // Requests go out and outcomes come in in any order.
+            if random.below(2) == 0
+                && let Some(call) = sync.poll_request()
+            {
+                in_flight.push(call);
+                continue;
+            }
+            if in_flight.is_empty() {
+                match sync.poll_request() {
+                    Some(call) => in_flight.push(call),
+                    None => break,
+                }
+            }
+            let (ticket, request) = in_flight.swap_remove(random.below(in_flight.len() as u64) as usize);
+            let method = request.method;
+            let outcome = random_answer(&mut random, &mut cluster.server, request);
+            let success = matches!(&outcome, Outcome::Response(answer) if (200..300).contains(&answer.head.status));
+            created += i64::from(success && method == Method::Post);
+            deleted += i64::from(success && method == Method::Delete);
+            sync.handle_outcome(&mut cluster.controller, caches, ticket, outcome, cluster.now);
+        }
+        assert!(sync.finish().is_some(), "nothing is in flight, so it has ended");
+        if let Some(expectation) = cluster.controller.expectations().get(&"uid-web".into()) {
+            assert_eq!((expectation.creations, expectation.deletions), (created, deleted));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pod_spec;
+use super::{pod_diff, pod_spec};
 use crate::error::Cause;
 use crate::json;
 use crate::store::Obj;
@@ -13,7 +13,7 @@ pub(crate) fn default(pod: &mut Obj) {
 }
 
 /// The plugins DefaultTolerationSeconds and Priority.
-pub(crate) fn admit(pod: &mut Obj) {
+pub(crate) fn admit(pod: &mut Obj) -> Result<(), String> {
     let spec = json::map_mut(pod, &["spec"]);
     let present = json::list(spec, &["tolerations"]).to_vec();
     let tolerated = |key: &str| {
@@ -31,8 +31,15 @@ pub(crate) fn admit(pod: &mut Obj) {
         }
     }
     spec.insert("tolerations".into(), tolerations.into());
-    json::default(spec, "priority", 0);
+    let priority = match json::text(spec, &["priorityClassName"]) {
+        "" => 0,
+        "system-cluster-critical" => 2_000_000_000,
+        "system-node-critical" => 2_000_001_000,
+        other => return Err(format!("no PriorityClass with name {other} was found")),
+    };
+    json::default(spec, "priority", priority);
     json::default(spec, "preemptionPolicy", "PreemptLowerPriority");
+    Ok(())
 }
 
 pub(crate) fn prepare_create(pod: &mut Obj, now: Now) {
@@ -117,17 +124,8 @@ pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
             "spec",
             &format!(
                 "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n{}",
-                changed_fields(&munged, old_spec)
+                pod_diff::diff(old_spec, &munged)
             ),
         ));
     }
-}
-
-/// Which fields of the spec differ (the real server prints a diff of its internal form here).
-fn changed_fields(new: &Obj, old: &Obj) -> String {
-    let mut names: Vec<&str> = new.keys().chain(old.keys()).map(String::as_str).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.retain(|k| new.get(*k) != old.get(*k));
-    format!("changed: {}\n", names.join(", "))
 }

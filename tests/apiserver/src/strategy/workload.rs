@@ -58,7 +58,7 @@ fn validate_template(template: &Obj, matches: bool, kind: &str, causes: &mut Vec
     };
     pod_spec::validate(spec, "spec.template.spec", causes);
     let policy = json::text(spec, &["restartPolicy"]);
-    if ["OnFailure", "Never"].contains(&policy) {
+    if policy != "Always" {
         causes.push(Cause::not_supported("spec.template.spec.restartPolicy", policy, &["Always"]));
     }
     if spec.contains_key("activeDeadlineSeconds") {

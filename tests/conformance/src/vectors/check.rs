@@ -7,8 +7,8 @@ use serde_json::Value;
 /// Collects where a case differs from what was wanted, and which named rules were applied.
 #[derive(Debug, Default)]
 pub struct Check {
-    pub(super) failures: Vec<String>,
-    pub(super) rules: BTreeMap<&'static str, usize>,
+    pub(crate) failures: Vec<String>,
+    pub(crate) rules: BTreeMap<&'static str, usize>,
 }
 
 impl Check {
@@ -30,7 +30,7 @@ impl Check {
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    pub(super) fn add_rules(&mut self, other: &Self) {
+    pub(crate) fn add_rules(&mut self, other: &Self) {
         for (rule, times) in &other.rules {
             *self.rules.entry(rule).or_default() += times;
         }

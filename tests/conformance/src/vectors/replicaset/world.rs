@@ -142,12 +142,16 @@ impl World {
         };
         // Upstream drops what is expected by the key of a set that ends, here it goes by the uid; and what comes after belongs to the new one.
         let key = new.meta().key.to_string();
-        if self.uids.get(&key).is_some_and(|uid| *uid != ended.unwrap_or_else(|| new.uid())) {
-            self.without_set.insert(key);
+        if let Some(uid) = self.uids.get(&key)
+            && *uid != ended.unwrap_or_else(|| new.uid())
+            && self.controller.expectations().get(uid).is_some()
+        {
+            self.without_set.insert(key.clone());
         }
         match name {
             "rs_deleted" => {
                 let _ = self.sets.delete(&new);
+                self.uids.remove(&key);
                 self.controller.handle_set_deleted(&new)
             }
             "rs_added" => {
