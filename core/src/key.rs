@@ -63,12 +63,16 @@ impl Key {
 
     /// The part before the first slash; empty where there is none.
     pub fn namespace(&self) -> &str {
-        self.0.split_once('/').map_or("", |(namespace, _)| namespace)
+        self.slash().map_or("", |slash| &self.0[..slash])
     }
 
     /// The part after the first slash; everything where there is none.
     pub fn name(&self) -> &str {
-        self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
+        self.slash().map_or(&*self.0, |slash| &self.0[slash + 1..])
+    }
+
+    fn slash(&self) -> Option<usize> {
+        memchr::memchr(b'/', self.0.as_bytes())
     }
 }
 

@@ -70,8 +70,7 @@ impl Labels {
         self.0.iter().flat_map(|packed| (0..packed.len()).map(|nth| packed.pair(nth)))
     }
 
-    /// Whether the two are one allocation.
-    #[cfg(test)]
+    /// Whether the two are one allocation, and so equal. Equal sets may be two.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         matches!((&self.0, &other.0), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
     }
@@ -112,6 +111,20 @@ impl Labels {
             count += 1;
         }
         Ok(Some(count))
+    }
+}
+
+/// The answer to a question that depends on a label set alone, for the set that was asked about last. Most pods of a set share theirs.
+#[derive(Debug, Default)]
+pub(crate) struct LastAnswer(Option<(Labels, bool)>);
+
+impl LastAnswer {
+    /// The answer for these labels; `ask` is only called for others than the last time.
+    pub(crate) fn get(&mut self, labels: &Labels, ask: impl FnOnce(&Labels) -> bool) -> bool {
+        match &self.0 {
+            Some((last, answer)) if last.is_same(labels) => *answer,
+            _ => self.0.insert((labels.clone(), ask(labels))).1,
+        }
     }
 }
 

@@ -72,6 +72,7 @@ use alloc::boxed::Box;
 use serde::de::DeserializeOwned;
 
 pub use labels::Labels;
+pub(crate) use labels::LastAnswer;
 pub use meta::Meta;
 pub use metadata_only::MetadataOnly;
 pub use owner::OwnerReference;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant as Clock};
 
 use sanskube::key::Key;
-use sanskube::object::{Decode, Pod, ReplicaSet, ReplicaSetKind, Resource};
+use sanskube::object::{Decode, Pod, ReplicaSet, ReplicaSetKind, Resource, Shared};
 use sanskube::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, index_pods, index_sets};
 use sanskube::store::Store;
 use sanskube::time::{Now, Timestamp};
@@ -55,6 +55,7 @@ fn caches() -> Result<(Store<Pod>, Store<ReplicaSet>, Key), Box<dyn std::error::
         "terminatingReplicas":0,"observedGeneration":1}}}}"#
     );
     let _ = sets.add(ReplicaSet::decode(set.as_bytes(), &Resource::REPLICA_SETS)?)?;
+    let mut shared = Shared::default();
     for n in 0..PODS {
         let pod = format!(
             r#"{{"metadata":{{"namespace":"shop","name":"web-{n}","uid":"7d1c0f5e-0000-4000-8000-0000000001{n:02}","resourceVersion":"{n}9",
@@ -63,7 +64,7 @@ fn caches() -> Result<(Store<Pod>, Store<ReplicaSet>, Key), Box<dyn std::error::
             "spec":{{"nodeName":"n"}},"status":{{"phase":"Running","conditions":[{{"type":"Ready","status":"True",
             "lastTransitionTime":"2026-03-14T00:01:00Z"}}]}}}}"#
         );
-        let _ = pods.add(Pod::decode(pod.as_bytes(), &Resource::PODS)?)?;
+        let _ = pods.add(Pod::decode_first(pod.as_bytes(), &Resource::PODS, &mut shared)?.0)?;
     }
     Ok((pods, sets, Key::new("shop", "web")))
 }
