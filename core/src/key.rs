@@ -31,7 +31,7 @@ impl Key {
         }
         // Put together on the stack, so that there is but one allocation.
         let mut text = heapless::String::<LONGEST>::new();
-        let fits = text.push_str(namespace).and(text.push('/')).and(text.push_str(name));
+        let fits = text.push_str(namespace).and_then(|()| text.push('/')).and_then(|()| text.push_str(name));
         Self(fits.map_or_else(|_| [namespace, "/", name].concat().into(), |()| text.as_str().into()))
     }
 

@@ -17,7 +17,7 @@ mod table;
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
 
-type Result = std::result::Result<(), Box<dyn std::error::Error>>;
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: sanskube-bench generate COUNT FILE | ingest FILE | churn PODS | settled | queue | scale MOST | table [MOST]";
 

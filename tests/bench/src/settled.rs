@@ -25,7 +25,7 @@ pub(crate) fn run() -> crate::Result {
     Ok(())
 }
 
-pub(crate) fn settled() -> Result<Settled, Box<dyn std::error::Error>> {
+pub(crate) fn settled() -> crate::Result<Settled> {
     let (pods, sets, key) = caches()?;
     let caches = Caches { pods: &pods, sets: &sets };
     let mut controller = ReplicaSetController::new(ReplicaSetOptions::new(ReplicaSetKind::ReplicaSet));
@@ -44,7 +44,7 @@ pub(crate) fn settled() -> Result<Settled, Box<dyn std::error::Error>> {
 }
 
 /// Caches in which a set has fifty available pods and a status that says so.
-fn caches() -> Result<(Store<Pod>, Store<ReplicaSet>, Key), Box<dyn std::error::Error>> {
+fn caches() -> crate::Result<(Store<Pod>, Store<ReplicaSet>, Key)> {
     let (mut pods, mut sets) = (Store::new(), Store::new());
     index_pods(&mut pods);
     index_sets(&mut sets);
