@@ -32,7 +32,7 @@ fn main() -> std::io::Result<()> {
     let mut watcher =
         Watcher::new(Informer::<CronTab>::new(Config::new(crontabs)), |store, key, change| match change {
             Change::Add { object: tab, .. } | Change::Update { new: tab, .. } => {
-                println!("{key}: {}", tab.spec.cron_spec)
+                println!("{key}: {}", tab.spec.cron_spec);
             }
             Change::Delete(_) => println!("{key} is gone, {} left", store.len()),
         });

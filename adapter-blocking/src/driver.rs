@@ -1,5 +1,7 @@
 //! The loop that drives a machine: one thread, one timer, a channel of what comes in.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use sanskube::machine::{Answer, Input, Machine, Output};
@@ -7,7 +9,8 @@ use sanskube::request::{CallId, Failure};
 use sanskube::time::{Instant, Now};
 
 use crate::clock::Clock;
-use crate::transport::{Server, Transport};
+use crate::server::Server;
+use crate::transport::Transport;
 
 /// How many pieces of answers may wait for the machine. A piece has at most 16 KiB; when the channel is full, the threads that read
 /// from sockets wait, and so does the server.
@@ -23,6 +26,8 @@ pub(crate) enum Event {
     Stop,
     /// A call could not be sent.
     Unsent(CallId),
+    /// There may be something to do that does not come in by the channel.
+    Wake,
 }
 
 /// Drives one machine over HTTP until it says that it has stopped.
@@ -37,13 +42,22 @@ pub struct Driver {
 
 /// Asks a [`Driver`] to stop, from any thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(SyncSender<Event>);
+pub struct Stopper {
+    asked: Arc<AtomicBool>,
+    events: SyncSender<Event>,
+}
 
 impl Stopper {
-    /// Lets what is in flight end, then makes [`Driver::run`] return. Has no effect when it has returned already.
+    /// Lets what is in flight end, then makes [`Driver::run`] return. Never waits; has no effect when it has returned already.
     pub fn stop(&self) {
-        // The receiver is gone when the driver is: then there is nothing to stop.
-        let _ = self.0.send(Event::Stop);
+        self.asked.store(true, Ordering::Release);
+        // If the channel is full the driver is awake; if the receiver is gone there is nothing to stop.
+        let _ = self.events.try_send(Event::Wake);
+    }
+
+    /// Whether somebody has asked since this was called last.
+    fn take(&self) -> bool {
+        self.asked.swap(false, Ordering::Acquire)
     }
 }
 
@@ -56,7 +70,12 @@ impl Driver {
     pub fn new(server: Server, workers: usize) -> std::io::Result<Self> {
         let (sender, events) = sync_channel(WAITING_PIECES);
         let transport = Transport::new(server, workers, sender.clone())?;
-        Ok(Self { clock: Clock::start(), events, transport, stopper: Stopper(sender) })
+        Ok(Self {
+            clock: Clock::start(),
+            events,
+            transport,
+            stopper: Stopper { asked: Arc::default(), events: sender },
+        })
     }
 
     /// A handle that stops the driver.
@@ -69,7 +88,7 @@ impl Driver {
         self.clock
     }
 
-    /// Drives `machine` until it has stopped. `observe` is called each time the machine has come to rest.
+    /// Drives `machine` until it has stopped. `observe` is called each time the machine has come to rest; it may ask for the stop.
     pub fn run<M: Machine>(mut self, machine: &mut M, mut observe: impl FnMut(&M, Now)) {
         let mut unsent = Vec::new();
         loop {
@@ -89,6 +108,7 @@ impl Driver {
             };
             let event = match unsent.pop() {
                 Some(call) => Event::Unsent(call),
+                None if self.stopper.take() => Event::Stop,
                 None => {
                     observe(machine, self.clock.now());
                     self.next_event(until)
@@ -97,7 +117,7 @@ impl Driver {
             let input = match &event {
                 Event::Answer(answer) if self.transport.is_awaited(answer) => answer.input(),
                 Event::Answer(_) => continue,
-                Event::Due => Input::Timeout,
+                Event::Due | Event::Wake => Input::Timeout,
                 Event::Stop => Input::Stop,
                 Event::Unsent(call) => Input::Failed { call: *call, failure: Failure::Refused },
             };

@@ -4,10 +4,18 @@
 //! try again, when to give up) is made by the [`Machine`](sanskube::machine::Machine) that it drives. Short calls share a bounded pool of threads; each watch has a
 //! thread of its own.
 
+#[cfg(feature = "access")]
+pub mod access;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod clock;
+mod credentials;
 mod driver;
+mod peer;
+mod server;
 mod transport;
 
 pub use clock::Clock;
+pub use credentials::Credentials;
 pub use driver::{Driver, Stopper};
-pub use transport::Server;
+pub use server::Server;

@@ -12,56 +12,16 @@ use sanskube::machine::{Answer, Part};
 use sanskube::request::{Call, CallId, Failure, Head};
 use ureq::config::AutoHeaderValue;
 use ureq::http::{self, HeaderMap};
-use ureq::tls::TlsConfig;
 use ureq::{Agent, AsSendBody, Body, Error, Timeout};
 
 use crate::driver::Event;
+use crate::peer::Peer;
+use crate::server::Server;
 
 /// The size of a piece of a body, at most.
 const PIECE: usize = 16 << 10;
 /// How long past the core's own deadline a thread waits. The core gives a call up first; this only frees the thread.
 const MARGIN: Duration = Duration::from_secs(1);
-
-/// Where requests are sent, and how.
-#[derive(Clone)]
-pub struct Server {
-    /// The URL of the server without a trailing slash, such as `https://10.0.0.1:6443`.
-    pub url: String,
-    /// The value of the `Authorization` header, if one is to be sent.
-    pub authorization: Option<String>,
-    /// Trusted certificates and the client's own.
-    pub tls: TlsConfig,
-    /// The `User-Agent` header. API servers name the manager of a field by its part before the slash.
-    pub user_agent: String,
-}
-
-impl Server {
-    /// A server that asks for no credentials.
-    pub fn new(url: impl Into<String>) -> Self {
-        let user_agent = concat!("sanskube/", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { url: url.into(), authorization: None, tls: TlsConfig::default(), user_agent }
-    }
-
-    /// Every status and every redirect is an answer, to be judged by the core.
-    fn agent(&self, idle_connections: usize) -> Agent {
-        Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .max_idle_connections(idle_connections)
-            .max_idle_connections_per_host(idle_connections)
-            .tls_config(self.tls.clone())
-            .user_agent(&self.user_agent)
-            .build()
-            .new_agent()
-    }
-}
-
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
-    }
-}
 
 /// A call to be made by a thread.
 struct Job {
@@ -72,7 +32,7 @@ struct Job {
 
 /// Sends requests and reports their answers as [`Event`]s.
 pub(crate) struct Transport {
-    server: Arc<Server>,
+    peer: Arc<Peer>,
     events: SyncSender<Event>,
     short_calls: Agent,
     /// The calls in flight. A watch has an agent of its own, so that it can be shut down alone.
@@ -83,16 +43,16 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn new(server: Server, workers: usize, events: SyncSender<Event>) -> std::io::Result<Self> {
-        let server = Arc::new(server);
+        let short_calls = server.agent(workers);
+        let peer = Arc::new(Peer::new(server));
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let mut threads = Vec::new();
         for _ in 0..workers.max(1) {
-            let (server, events, waiting) = (server.clone(), events.clone(), waiting.clone());
-            threads.push(Builder::new().name("sanskube-call".into()).spawn(move || work(&server, &waiting, &events))?);
+            let (peer, events, waiting) = (peer.clone(), events.clone(), waiting.clone());
+            threads.push(Builder::new().name("sanskube-call".into()).spawn(move || work(&peer, &waiting, &events))?);
         }
-        let short_calls = server.agent(workers);
-        Ok(Self { server, events, short_calls, in_flight: HashMap::new(), jobs: Some(jobs), threads })
+        Ok(Self { peer, events, short_calls, in_flight: HashMap::new(), jobs: Some(jobs), threads })
     }
 
     /// Begins a call. Its thread gives up by itself a little after `limit`.
@@ -110,9 +70,9 @@ impl Transport {
             }
             return Ok(());
         }
-        let agent = self.server.agent(0);
-        let (server, events, job) = (self.server.clone(), self.events.clone(), job(agent.clone(), call));
-        let thread = Builder::new().name("sanskube-watch".into()).spawn(move || exchange(&server, job, &events))?;
+        let agent = self.peer.server.agent(0);
+        let (peer, events, job) = (self.peer.clone(), self.events.clone(), job(agent.clone(), call));
+        let thread = Builder::new().name("sanskube-watch".into()).spawn(move || exchange(&peer, job, &events))?;
         self.threads.retain(|thread| !thread.is_finished());
         self.threads.push(thread);
         self.in_flight.insert(id, Some(agent));
@@ -138,7 +98,10 @@ impl Transport {
 
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transport").field("server", &self.server).field("in_flight", &self.in_flight.len()).finish()
+        f.debug_struct("Transport")
+            .field("server", &self.peer.server)
+            .field("in_flight", &self.in_flight.len())
+            .finish()
     }
 }
 
@@ -159,35 +122,41 @@ impl Drop for Transport {
 }
 
 /// The life of a pool thread: one call after the other, until the transport is dropped.
-fn work(server: &Server, waiting: &Mutex<Receiver<Job>>, events: &SyncSender<Event>) {
+fn work(peer: &Peer, waiting: &Mutex<Receiver<Job>>, events: &SyncSender<Event>) {
     loop {
         // Nothing can panic while the lock is held, and a receiver has no state to be broken.
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
-        exchange(server, job, events);
+        exchange(peer, job, events);
     }
 }
 
 /// Makes one call and reports what comes. Returns early when nobody listens any more.
-fn exchange(server: &Server, job: Job, events: &SyncSender<Event>) {
+fn exchange(peer: &Peer, job: Job, events: &SyncSender<Event>) {
     let id = job.call.id;
     let report = |part| events.send(Event::Answer(Answer { call: id, part })).is_ok();
     let name = format!("{:?}", job.call.request);
-    if let Err(error) = attempt(server, job, &report) {
+    if let Err(error) = attempt(peer, job, &report) {
         let failure = classify(&error);
         log::debug!("{name}: {error}");
+        if failure == Failure::Refused {
+            peer.handle_refusal(&error);
+        }
         report(Part::Failed(failure));
     }
 }
 
-fn attempt(server: &Server, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
+fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
     let request = job.call.request;
     let mut builder = http::Request::builder()
         .method(request.method.as_str())
-        .uri(format!("{}{}", server.url, request.path))
+        .uri(format!("{}{}", peer.url, request.path))
         .header(http::header::ACCEPT, "application/json");
-    if let Some(authorization) = &server.authorization {
+    if let Some(authorization) = peer.server.credentials.header() {
         builder = builder.header(http::header::AUTHORIZATION, authorization);
+    }
+    if let Some(host) = &peer.host {
+        builder = builder.header(http::header::HOST, host);
     }
     if !request.content_type.is_empty() {
         builder = builder.header(http::header::CONTENT_TYPE, request.content_type);
@@ -198,6 +167,7 @@ fn attempt(server: &Server, job: Job, report: &impl Fn(Part) -> bool) -> Result<
     } else {
         send(agent, builder.body(request.body)?, watch, limit)?
     };
+    peer.handle_answer();
     let head = Head { status: response.status().as_u16(), retry_after: retry_after(response.headers()) };
     if !report(Part::Head(head)) {
         return Ok(());

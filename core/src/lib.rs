@@ -54,6 +54,8 @@ pub mod differences {}
 pub mod error;
 pub mod informer;
 pub mod key;
+#[cfg(feature = "kubeconfig")]
+pub mod kubeconfig;
 pub mod limits;
 pub mod machine;
 pub mod manager;

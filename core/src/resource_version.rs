@@ -1,9 +1,8 @@
 //! The resource version: how far a server's history, or a cache of it, has come.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::cmp::Ordering;
-use core::fmt;
+use core::fmt::{self, Write};
 
 use crate::error::Malformed;
 
@@ -65,17 +64,34 @@ impl ResourceVersion {
         match (&self.0, &other.0) {
             (Repr::Number(a @ 1..), Repr::Number(b @ 1..)) => Ok(a.cmp(b)),
             _ => {
-                let (a, b) = (self.to_string(), other.to_string());
-                for text in [&a, &b] {
+                let (mut left, mut right) = (Digits::new(), Digits::new());
+                let (a, b) = (self.text(&mut left), other.text(&mut right));
+                for text in [a, b] {
                     if !is_positive_number(text) {
                         return Err(Malformed::new("resource version", format_args!("{text:?} is not a number")));
                     }
                 }
-                Ok(a.len().cmp(&b.len()).then_with(|| a.cmp(&b)))
+                Ok(a.len().cmp(&b.len()).then_with(|| a.cmp(b)))
             }
         }
     }
+
+    /// The version as text. A number is written into `digits`.
+    fn text<'a>(&'a self, digits: &'a mut Digits) -> &'a str {
+        match &self.0 {
+            Repr::None => "",
+            Repr::Number(number) => {
+                digits.clear();
+                write!(digits, "{number}").expect("a number of 64 bits has 20 digits at most");
+                digits
+            }
+            Repr::Text(text) => text,
+        }
+    }
 }
+
+/// The digits of a number of 64 bits.
+type Digits = heapless::String<20>;
 
 fn is_positive_number(text: &str) -> bool {
     matches!(text.as_bytes(), [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit))
@@ -111,6 +127,8 @@ impl From<&str> for ResourceVersion {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
 
     #[test]

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::cmp::Ordering;
-use core::fmt;
+use core::fmt::{self, Write};
 use core::hash::{Hash, Hasher};
 
 /// The `metadata.uid` of an object.
@@ -57,6 +57,16 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     Some(bytes)
 }
 
+/// Writes a UUID in that form. It has always the same length, so it takes no allocation.
+fn uuid_text(bytes: &[u8; 16]) -> heapless::String<36> {
+    let mut text = heapless::String::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        let hyphen = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
+        write!(text, "{hyphen}{byte:02x}").expect("a UUID has 36 characters");
+    }
+    text
+}
+
 impl PartialEq for Uid {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -91,7 +101,8 @@ impl Ord for Uid {
             // Lower-case hexadecimal digits order as the bytes they stand for.
             (Repr::Uuid(a), Repr::Uuid(b)) => a.cmp(b),
             (Repr::Text(a), Repr::Text(b)) => a.cmp(b),
-            _ => self.to_string().cmp(&other.to_string()),
+            (Repr::Uuid(a), Repr::Text(b)) => uuid_text(a).as_str().cmp(b),
+            (Repr::Text(a), Repr::Uuid(b)) => (**a).cmp(uuid_text(b).as_str()),
         }
     }
 }
@@ -100,15 +111,7 @@ impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Repr::Text(text) => f.write_str(text),
-            Repr::Uuid(bytes) => {
-                for (i, byte) in bytes.iter().enumerate() {
-                    if matches!(i, 4 | 6 | 8 | 10) {
-                        f.write_str("-")?;
-                    }
-                    write!(f, "{byte:02x}")?;
-                }
-                Ok(())
-            }
+            Repr::Uuid(bytes) => f.write_str(&uuid_text(bytes)),
         }
     }
 }

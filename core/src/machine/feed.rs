@@ -1,11 +1,10 @@
 //! An informer as a part of a machine.
 
-use alloc::string::{String, ToString};
-
 use super::{Input, Output};
 use crate::error::Misuse;
 use crate::informer::Informer;
 use crate::object::Decode;
+use crate::reflector::Cause;
 use crate::request::{CallId, CallIds};
 use crate::time::{Instant, Now};
 
@@ -31,25 +30,27 @@ pub(crate) trait Feed {
 #[derive(Debug)]
 pub(crate) struct Fed<T> {
     pub(crate) informer: Informer<T>,
-    complaint: Option<String>,
+    /// What was said last about what is wrong; none when all is well.
+    complaint: Option<Cause>,
+    /// Whether the answer that is coming in is not an error.
+    well: bool,
     stopped: bool,
 }
 
 impl<T: Decode> Fed<T> {
     pub(crate) fn new(informer: Informer<T>) -> Self {
-        Self { informer, complaint: None, stopped: false }
+        Self { informer, complaint: None, well: false, stopped: false }
     }
 
-    /// Says what is wrong once, and again only after something else was wrong or all was well.
+    /// Says what is wrong once, whatever it was that failed for this reason, and again only after something else was wrong or all was well.
     fn complain(&mut self) {
         let resource = self.informer.resource().group_resource().into_owned();
         while let Some(error) = self.informer.poll_error() {
-            let text = error.to_string();
-            if self.complaint.as_ref() == Some(&text) {
-                log::debug!("{resource}: {text}");
+            if self.complaint.as_ref() == Some(&error.cause) {
+                log::debug!("{resource}: {error}");
             } else {
-                log::warn!("{resource}: {text}");
-                self.complaint = Some(text);
+                log::warn!("{resource}: {error}");
+                self.complaint = Some(error.cause);
             }
         }
     }
@@ -61,12 +62,16 @@ impl<T: Decode> Feed for Fed<T> {
         match *input {
             Input::Body { call, bytes } => {
                 informer.handle_body(now, call, bytes)?;
-                // A server that sends is well, but for what it says now.
-                self.complaint = None;
+                if self.well {
+                    self.complaint = None;
+                }
             }
             Input::End { call } => informer.handle_end(now, call)?,
             Input::Failed { call, failure } => informer.handle_failure(now, call, failure)?,
-            Input::Head { call, head } => informer.handle_head(now, call, head)?,
+            Input::Head { call, head } => {
+                informer.handle_head(now, call, head)?;
+                self.well = (200..300).contains(&head.status);
+            }
             Input::Timeout => informer.handle_timeout(now),
             Input::Stop => {}
         }

@@ -6,7 +6,6 @@ use core::fmt;
 use hashbrown::HashMap;
 
 use crate::key::Key;
-use crate::object::Resource;
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
 
@@ -50,17 +49,6 @@ pub struct Behind {
     pub read: ResourceVersion,
     /// The version that was written.
     pub written: ResourceVersion,
-}
-
-impl Behind {
-    /// The words for a person; `sets` is the resource that the sets live in.
-    pub fn words(&self, sets: &Resource) -> alloc::string::String {
-        let resource = match self.cache {
-            Cache::Pods => &Resource::PODS,
-            Cache::Sets => sets,
-        };
-        alloc::format!("{self} for {}", resource.group_resource())
-    }
 }
 
 impl fmt::Display for Behind {

@@ -7,7 +7,7 @@ use sanskube::manager::{Config, Manager};
 use sanskube::object::ReplicaSetKind;
 use sanskube::time::Timestamp;
 use sanskube_apiserver::Request;
-use sanskube_blocking::{Clock, Driver, Server, Stopper};
+use sanskube_blocking::{Clock, Credentials, Driver, Server, Stopper};
 use serde_json::json;
 
 use super::cluster::{Answer, Cluster};
@@ -184,8 +184,9 @@ impl Cluster for OverHttp {
             ..Config::default()
         };
         let mut tap = Tap::new(Manager::new(&config), self.log.clone());
-        let authorization = Some(format!("Bearer {}", self.remote.token));
-        let server = Server { authorization, ..Server::new(&self.remote.url) };
+        // A server without authentication is given no token.
+        let credentials = Credentials::token(&self.remote.token).unwrap_or_default();
+        let server = Server { credentials, ..Server::new(&self.remote.url) };
         let driver = Driver::new(server, WORKERS).expect("threads can be started");
         let stopper = driver.stopper();
         let thread = std::thread::spawn(move || driver.run(&mut tap, |_, _| {}));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sanskube::key::Key;
 use sanskube::recorder::Event;
+use sanskube::replicaset::template::TemplateFault;
 use sanskube::replicaset::{Caches, CallFailure, Finish, SyncFailure};
 use sanskube::request::{Method, Outcome, Request};
 use serde_json::{Value, json};
@@ -168,6 +169,9 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
     if let Err(SyncFailure::Manage(failure)) = &synced.finish.result {
         happened.push(failure.clone());
     }
+    if world.sets.get(key).is_some_and(|set| set.template_labels().is_empty()) {
+        happened.push(TemplateFault::NoLabels.to_string());
+    }
     let status = |of: &Value| of["statusUpdates"][0]["body"]["status"].clone();
     let shown = FailureShown::new(
         &before,
@@ -181,7 +185,7 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
         comparable = Comparable::No;
         if status(&want).is_null() {
             // What is shown has changed, so it is written; else all is the same.
-            for field in ["statusUpdates", "phases", "guard"] {
+            for field in ["statusUpdates", "phases", "guard", "gets"] {
                 want[field].take();
                 got[field].take();
             }
@@ -292,8 +296,19 @@ fn check_namespace_ending(place: &str, want: &Value, got: &Value, created: usize
     if count(got) == 0 || count(got) > count(want) {
         check.fail(format!("{place}creates: wanted 1 to {}, got {}", count(want), count(got)));
     }
-    for field in ["deletes", "patches", "gets", "events", "queue"] {
+    for field in ["deletes", "patches", "gets"] {
         check.same(&format!("{place}{field}"), &want[field], &got[field]);
+    }
+    // What upstream goes on to try may succeed or fail in other ways; nothing is told here that it does not tell.
+    for event in list(&got["events"]) {
+        let told = list(&want["events"]).any(|other| {
+            other["reason"] == event["reason"]
+                && other["message"] == event["message"]
+                && other["count"].as_u64() >= event["count"].as_u64()
+        });
+        if !told {
+            check.fail(format!("{place}events: {event} is not among {}", want["events"]));
+        }
     }
     check.same(&format!("{place}expectations.adds"), &json!(created), &got["expectations"]["adds"]);
 }
