@@ -7,13 +7,15 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::config::Config;
+use crate::context::{Answer, Context, add_warnings, refusal};
 use crate::controllers::Controllers;
 use crate::discovery;
 use crate::error::ApiError;
 use crate::faults::{Faults, Verdict};
-use crate::kind::{KINDS, Kind, NAMESPACES, Sub, TABLES};
+use crate::kind::{KINDS, NAMESPACES, Sub, TABLES};
 use crate::media::{self, Media, Shape};
-use crate::request::{Place, Query, Request, Response, Route, route};
+use crate::object::build;
+use crate::request::{Query, Request, Response, Route, route};
 use crate::store::{Key, Obj, Object, Store};
 use crate::time::Now;
 use crate::watch::{Watch, WatchId};
@@ -75,72 +77,7 @@ pub struct ApiServer {
     compactions: VecDeque<(Duration, u64)>,
     pub(crate) faults: Faults,
     pub(crate) stats: Stats,
-    rng: u64,
-}
-
-/// An answer before it is written.
-pub(crate) enum Answer {
-    /// One object.
-    Object {
-        status: u16,
-        kind: &'static Kind,
-        object: Arc<Object>,
-    },
-    /// One object that is not stored as such (a dry run, a Scale).
-    Value {
-        status: u16,
-        message: &'static str,
-        kind: &'static str,
-        api_version: String,
-        value: Obj,
-    },
-    List(render::List),
-    /// A `Status` of success; the value holds its details.
-    Success {
-        status: u16,
-        details: Option<serde_json::Value>,
-    },
-    Raw(Response),
-    Watch(WatchId),
-    Delayed(Duration, ApiError),
-}
-
-/// What a request is about, once it is understood.
-pub(crate) struct Context<'a> {
-    pub(crate) now: Now,
-    pub(crate) request: &'a Request,
-    pub(crate) query: &'a Query,
-    pub(crate) place: &'a Place,
-    pub(crate) media: Media,
-    /// Texts of `Warning` headers.
-    pub(crate) warnings: Vec<String>,
-}
-
-impl Context<'_> {
-    pub(crate) fn key(&self) -> Key {
-        Key::new(&self.place.namespace, &self.place.name)
-    }
-
-    /// The name of the writer for managedFields: `fieldManager`, or the user agent up to the slash.
-    pub(crate) fn manager(&self) -> String {
-        match self.query.get("fieldManager") {
-            Some(m) if !m.is_empty() => m.to_owned(),
-            _ => {
-                let agent = self.request.header("user-agent").unwrap_or("unknown");
-                agent
-                    .split('/')
-                    .next()
-                    .unwrap_or_default()
-                    .chars()
-                    .take(128)
-                    .collect()
-            }
-        }
-    }
-
-    pub(crate) fn dry_run(&self) -> bool {
-        !self.query.all("dryRun").is_empty()
-    }
+    pub(crate) rng: u64,
 }
 
 impl ApiServer {
@@ -188,14 +125,21 @@ impl ApiServer {
             Verdict::Pass => self.guard(now, request),
             Verdict::Instead(response) => Reply::Response(response),
             Verdict::After(response) => {
-                drop(self.guard(now, request));
+                self.take_effect(now, request);
                 Reply::Response(response)
             }
             Verdict::HangupAfter => {
-                drop(self.guard(now, request));
+                self.take_effect(now, request);
                 Reply::Hangup
             }
             Verdict::Hangup => Reply::Hangup,
+        }
+    }
+
+    /// Handles a request whose answer nobody will see.
+    fn take_effect(&mut self, now: Now, request: &Request) {
+        if let Reply::Watch { id, .. } = self.guard(now, request) {
+            self.drop_watch(id);
         }
     }
 
@@ -211,9 +155,7 @@ impl ApiServer {
         if self.config.tokens.is_empty() {
             return None;
         }
-        let bearer = request
-            .header("authorization")
-            .and_then(|v| v.strip_prefix("Bearer "));
+        let bearer = request.header("authorization").and_then(|v| v.strip_prefix("Bearer "));
         let user = match bearer {
             Some(token) => match self.config.tokens.iter().find(|t| t.token == token) {
                 Some(t) if t.admin => return None,
@@ -225,10 +167,7 @@ impl ApiServer {
         };
         let path = request.path();
         let open = ["/healthz", "/livez", "/readyz", "/version"];
-        if open
-            .iter()
-            .any(|p| path == *p || path.starts_with(&format!("{p}/")))
-        {
+        if open.iter().any(|p| path == *p || path.starts_with(&format!("{p}/"))) {
             return None;
         }
         Some(discovery::forbidden(user, request, &path))
@@ -240,8 +179,7 @@ impl ApiServer {
         let place = match route(&path) {
             Route::Resource(place) => place,
             found => {
-                let response =
-                    discovery::answer(request, &query, &path, matches!(found, Route::Nowhere), now);
+                let response = discovery::answer(request, &query, &path, matches!(found, Route::Nowhere));
                 return Reply::Response(response);
             }
         };
@@ -249,14 +187,7 @@ impl ApiServer {
             Ok(media) => media,
             Err(error) => return Reply::Response(refusal(&error, Media::JSON, &[])),
         };
-        let mut cx = Context {
-            now,
-            request,
-            query: &query,
-            place: &place,
-            media,
-            warnings: Vec::new(),
-        };
+        let mut cx = Context { now, request, query: &query, place: &place, media, warnings: Vec::new() };
         let answer = self.dispatch(&mut cx);
         let warnings = std::mem::take(&mut cx.warnings);
         match answer {
@@ -269,10 +200,7 @@ impl ApiServer {
                 };
                 Reply::Watch { id, head }
             }
-            Ok(Answer::Delayed(at, error)) => Reply::Delayed {
-                at,
-                response: refusal(&error, media, &warnings),
-            },
+            Ok(Answer::Delayed(at, error)) => Reply::Delayed { at, response: refusal(&error, media, &warnings) },
             Ok(answer) => match render::answer(answer, &cx) {
                 Ok(mut response) => {
                     add_warnings(&mut response, &warnings);
@@ -287,9 +215,7 @@ impl ApiServer {
 
     fn dispatch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         if cx.request.body.len() > MAX_BODY {
-            return Err(ApiError::too_large(format!(
-                "Request entity too large: limit is {MAX_BODY}"
-            )));
+            return Err(ApiError::too_large(format!("Request entity too large: limit is {MAX_BODY}")));
         }
         let place = cx.place;
         let named = !place.name.is_empty();
@@ -305,9 +231,7 @@ impl ApiServer {
             ("PUT", None | Some(Sub::Status)) if named => self.replace(cx),
             ("PATCH", None | Some(Sub::Status)) if named => self.patch(cx),
             ("DELETE", None) if named => self.delete(cx),
-            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => {
-                self.delete_collection(cx)
-            }
+            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => self.delete_collection(cx),
             ("GET", Some(Sub::Status)) => self.read(cx),
             ("GET", Some(Sub::Scale)) => self.read_scale(cx),
             ("PUT" | "PATCH", Some(Sub::Scale)) => self.write_scale(cx),
@@ -323,19 +247,12 @@ impl ApiServer {
     pub(crate) fn find(&self, cx: &Context<'_>) -> Result<Arc<Object>, ApiError> {
         let kind = cx.place.kind;
         let found = self.store.get(kind.table, &cx.key());
-        found
-            .cloned()
-            .ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
+        found.cloned().ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
     }
 
     /// Turns a value in the form of its table into an object with the next version.
     pub(crate) fn seal(&mut self, table: usize, value: &mut Obj) -> Object {
         let rv = self.store.next_rv();
-        self.seal_at(table, value, rv)
-    }
-
-    /// The same with a version of one's own.
-    pub(crate) fn seal_at(&self, table: usize, value: &mut Obj, rv: u64) -> Object {
         json::meta_mut(value).insert("resourceVersion".into(), rv.to_string().into());
         build(table, value, rv)
     }
@@ -345,10 +262,7 @@ impl ApiServer {
     pub fn poll_deadline(&self) -> Option<Duration> {
         let watch = self.deadlines.first().map(|(at, _)| *at);
         let compaction = self.compactions.front().map(|(at, _)| *at);
-        [watch, compaction, self.controllers.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [watch, compaction, self.controllers.deadline()].into_iter().flatten().min()
     }
 
     /// Does what is due: ends watches, sends bookmarks, collects garbage.
@@ -366,12 +280,7 @@ impl ApiServer {
 
     fn advance(&mut self, now: Now) {
         self.store.set_now(now.monotonic);
-        while let Some((_, rv)) = self
-            .compactions
-            .front()
-            .copied()
-            .filter(|(at, _)| *at <= now.monotonic)
-        {
+        while let Some((_, rv)) = self.compactions.front().copied().filter(|(at, _)| *at <= now.monotonic) {
             self.compactions.pop_front();
             self.store.forget_snapshots(rv);
         }
@@ -380,10 +289,7 @@ impl ApiServer {
     /// Compacts the history, as etcd does: objects stay, and after [`Config::compaction_delay`] lists of
     /// older versions (and pages begun before) are answered with 410. Watches are not touched.
     pub fn compact(&mut self, now: Now) {
-        self.compactions.push_back((
-            now.monotonic + self.config.compaction_delay,
-            self.store.rv(),
-        ));
+        self.compactions.push_back((now.monotonic + self.config.compaction_delay, self.store.rv()));
     }
 
     /// Restarts over the same objects: every watch ends, and none can begin at an older version.
@@ -420,127 +326,18 @@ impl ApiServer {
         kind.map_or(0, |k| self.store.table(k.table).objects.len())
     }
 
-    /// Switches for tests: refuse requests, freeze watches, forget history.
+    /// Switches for tests: refuse requests, freeze watches, make them break. Every watch is named by
+    /// [`Self::poll_ready`] once more, in case it was frozen and is not any more.
     pub fn faults_mut(&mut self) -> &mut Faults {
+        for table in 0..TABLES {
+            self.wake_table(table);
+        }
         &mut self.faults
     }
 
     /// The state of a namespace: whether it exists, and whether it terminates.
     pub(crate) fn namespace_terminates(&self, namespace: &str) -> Option<bool> {
         let object = self.store.get(NAMESPACES, &Key::new("", namespace))?;
-        Some(
-            object
-                .fields
-                .first()
-                .is_some_and(|phase| &**phase == "Terminating"),
-        )
-    }
-
-    /// SplitMix64.
-    pub(crate) fn random(&mut self) -> u64 {
-        self.rng = self.rng.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.rng;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A version 4 UUID.
-    pub(crate) fn uid(&mut self) -> String {
-        let (a, b) = (self.random(), self.random());
-        format!(
-            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            a >> 32,
-            (a >> 16) & 0xffff,
-            a & 0xfff,
-            0x8000 | ((b >> 48) & 0x3fff),
-            b & 0xffff_ffff_ffff
-        )
-    }
-
-    /// A name from `generateName` (apiserver `pkg/storage/names/generate.go`).
-    pub(crate) fn generate_name(&mut self, prefix: &str) -> String {
-        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-        let mut end = prefix.len().min(58);
-        while !prefix.is_char_boundary(end) {
-            end -= 1;
-        }
-        let mut name = prefix[..end].to_owned();
-        if self.faults.collide_names() {
-            name.push_str("bbbbb");
-            return name;
-        }
-        for _ in 0..5 {
-            let i = usize::try_from(self.random() % ALPHABET.len() as u64).unwrap_or(0);
-            name.push(char::from(ALPHABET[i]));
-        }
-        name
-    }
-}
-
-/// The stored form of a value that has its version already.
-pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
-    let kind = &KINDS[table];
-    let mut bytes = Vec::with_capacity(1024);
-    crate::encode::message(kind.message(), value, &mut bytes);
-    let text = |v: &serde_json::Value| v.as_str().unwrap_or_default().into();
-    let labels = json::map(value, &["metadata", "labels"])
-        .into_iter()
-        .flatten();
-    let owners = json::list(value, &["metadata", "ownerReferences"]).iter();
-    Object {
-        key: Key::new(
-            json::meta_text(value, "namespace"),
-            json::meta_text(value, "name"),
-        ),
-        rv,
-        uid: json::meta_text(value, "uid").into(),
-        json: bytes.into_boxed_slice(),
-        labels: labels.map(|(k, v)| (k.as_str().into(), text(v))).collect(),
-        fields: kind
-            .fields
-            .iter()
-            .map(|(_, path)| field_text(value, path))
-            .collect(),
-        owners: owners
-            .filter_map(|o| o.get("uid")?.as_str())
-            .map(Arc::from)
-            .collect(),
-        deleting: json::meta(value).contains_key("deletionTimestamp"),
-    }
-}
-
-/// A selectable field as text.
-fn field_text(value: &Obj, path: &[&str]) -> Box<str> {
-    match json::at(value, path) {
-        Some(serde_json::Value::String(s)) => s.as_str().into(),
-        Some(serde_json::Value::Number(n)) => n.to_string().into(),
-        Some(serde_json::Value::Bool(b)) => b.to_string().into(),
-        None if path
-            .last()
-            .is_some_and(|k| *k == "hostNetwork" || *k == "unschedulable") =>
-        {
-            "false".into()
-        }
-        _ => "".into(),
-    }
-}
-
-/// A refusal as a response.
-pub(crate) fn refusal(error: &ApiError, media: Media, warnings: &[String]) -> Response {
-    let mut response = render::status(error.code, &error.status(), media);
-    if let Some(seconds) = error.retry_after {
-        response.headers.push(("retry-after", seconds.to_string()));
-    }
-    add_warnings(&mut response, warnings);
-    response
-}
-
-fn add_warnings(response: &mut Response, warnings: &[String]) {
-    for w in warnings {
-        let text = w.replace('\\', "\\\\").replace('"', "\\\"");
-        response
-            .headers
-            .push(("warning", format!("299 - \"{text}\"")));
+        Some(object.fields.first().is_some_and(|phase| &**phase == "Terminating"))
     }
 }

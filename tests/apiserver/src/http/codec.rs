@@ -39,15 +39,10 @@ pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Bad> {
         Err(httparse::Error::TooManyHeaders) => return Err(Bad(431)),
         Err(_) => return Err(Bad(400)),
     };
-    let mut request = Request::new(
-        parsed.method.unwrap_or_default(),
-        parsed.path.unwrap_or_default(),
-    );
+    let mut request = Request::new(parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
     if let Some(rest) = request.target.strip_prefix("http://") {
         // The absolute form, as proxies send it.
-        request.target = rest
-            .find('/')
-            .map_or_else(|| "/".to_owned(), |i| rest[i..].to_owned());
+        request.target = rest.find('/').map_or_else(|| "/".to_owned(), |i| rest[i..].to_owned());
     }
     let mut length = None;
     let mut chunked = false;
@@ -55,11 +50,7 @@ pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Bad> {
     let mut expects_continue = false;
     for h in parsed.headers.iter() {
         let value = std::str::from_utf8(h.value).map_err(|_| Bad(400))?.trim();
-        let has = |word: &str| {
-            value
-                .split(',')
-                .any(|w| w.trim().eq_ignore_ascii_case(word))
-        };
+        let has = |word: &str| value.split(',').any(|w| w.trim().eq_ignore_ascii_case(word));
         match h.name.to_ascii_lowercase().as_str() {
             "content-length" => {
                 let n: usize = value.parse().map_err(|_| Bad(400))?;
@@ -83,13 +74,7 @@ pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Bad> {
         (true, None) => Framing::Chunked,
         (false, n) => Framing::Length(n.unwrap_or(0)),
     };
-    Ok(Some(Head {
-        request,
-        len,
-        framing,
-        keep_alive,
-        expects_continue,
-    }))
+    Ok(Some(Head { request, len, framing, keep_alive, expects_continue }))
 }
 
 /// A chunked body as it arrives.
@@ -103,12 +88,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// Takes what it can from `input`; whether the body is complete.
-    pub(super) fn take(
-        &mut self,
-        input: &mut Vec<u8>,
-        body: &mut Vec<u8>,
-        max: usize,
-    ) -> Result<bool, Bad> {
+    pub(super) fn take(&mut self, input: &mut Vec<u8>, body: &mut Vec<u8>, max: usize) -> Result<bool, Bad> {
         let mut at = 0;
         let done = loop {
             let rest = &input[at..];
@@ -192,22 +172,11 @@ fn reason(status: u16) -> &'static str {
 }
 
 fn start(response: &Response, keep_alive: bool, out: &mut Vec<u8>) {
-    out.extend_from_slice(
-        format!(
-            "HTTP/1.1 {} {}\r\n",
-            response.status,
-            reason(response.status)
-        )
-        .as_bytes(),
-    );
+    out.extend_from_slice(format!("HTTP/1.1 {} {}\r\n", response.status, reason(response.status)).as_bytes());
     for (name, value) in &response.headers {
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b": ");
-        out.extend(
-            value
-                .bytes()
-                .map(|b| if b == b'\r' || b == b'\n' { b' ' } else { b }),
-        );
+        out.extend(value.bytes().map(|b| if b == b'\r' || b == b'\n' { b' ' } else { b }));
         out.extend_from_slice(b"\r\n");
     }
     if !keep_alive {
@@ -248,5 +217,64 @@ pub(super) fn broken_chunk(data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(data);
 }
 
+/// The end of a chunked body.
 pub(super) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// What a client gets that asks before it sends a body.
 pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+#[cfg(test)]
+mod tests {
+    use super::{Bad, Chunks, Framing, head};
+
+    const HEAD: &[u8] = b"POST /api?x=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n";
+
+    #[test]
+    fn a_head_is_parsed_only_when_it_is_complete() {
+        for n in 0..HEAD.len() {
+            assert!(matches!(head(&HEAD[..n]), Ok(None)), "{n}");
+        }
+        let parsed = head(HEAD).unwrap().unwrap();
+        assert_eq!((parsed.len, parsed.framing, parsed.keep_alive), (HEAD.len(), Framing::Length(3), true));
+        assert!(parsed.expects_continue);
+        assert_eq!(parsed.request.target, "/api?x=1");
+    }
+
+    #[test]
+    fn heads_that_could_smuggle_are_refused() {
+        for lines in [
+            "Content-Length: 3\r\nContent-Length: 4",
+            "Content-Length: 3\r\nTransfer-Encoding: chunked",
+            "Content-Length: -1",
+            "Content-Length: 99999999999999999999999",
+        ] {
+            let text = format!("POST / HTTP/1.1\r\n{lines}\r\n\r\n");
+            assert_eq!(head(text.as_bytes()).err(), Some(Bad(400)), "{lines}");
+        }
+        let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(70_000));
+        assert_eq!(head(long.as_bytes()).err(), Some(Bad(431)));
+    }
+
+    #[test]
+    fn a_chunked_body_may_be_split_anywhere() {
+        let body = b"5;ext=1\r\nhello\r\n1\r\n!\r\n0\r\nTrailer: x\r\n\r\n";
+        for split in 0..body.len() {
+            let (mut chunks, mut input, mut out) = (Chunks::default(), body[..split].to_vec(), Vec::new());
+            assert_eq!(chunks.take(&mut input, &mut out, 100), Ok(false), "{split}");
+            input.extend_from_slice(&body[split..]);
+            assert_eq!(chunks.take(&mut input, &mut out, 100), Ok(true), "{split}");
+            assert_eq!(out, b"hello!");
+            assert!(input.is_empty());
+        }
+    }
+
+    #[test]
+    fn chunks_that_are_none_are_refused_and_large_bodies_are_not_kept() {
+        let take = |text: &[u8]| Chunks::default().take(&mut text.to_vec(), &mut Vec::new(), 100);
+        assert_eq!(take(b"zz\r\n"), Err(Bad(400)));
+        assert_eq!(take(b"1\r\nxyz"), Err(Bad(400)));
+        let mut out = Vec::new();
+        let mut input = format!("400\r\n{}", "x".repeat(1024)).into_bytes();
+        assert_eq!(Chunks::default().take(&mut input, &mut out, 100), Ok(false));
+        assert_eq!(out.len(), 101);
+    }
+}
