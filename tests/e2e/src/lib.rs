@@ -5,3 +5,4 @@ pub mod cluster;
 pub mod probe;
 pub mod process;
 pub mod script;
+pub mod stall;
