@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::kubelet::{Kubelet, KubeletConfig};
 use crate::server::ApiServer;
 use crate::time::Now;
-use crate::watch::WatchId;
+use crate::watch::{WatchId, WatchState};
 
 mod codec;
 mod connection;
@@ -162,6 +162,18 @@ struct State {
     kubelet: Option<Kubelet>,
     /// Who waits for which watch.
     watchers: HashMap<WatchId, Sender<()>>,
+    /// When the timer task looks again by itself.
+    next_tick: Option<Duration>,
+}
+
+impl State {
+    fn deadline(&self) -> Option<Duration> {
+        let kubelet = self.kubelet.as_ref().and_then(Kubelet::poll_deadline);
+        [self.api.poll_deadline(), kubelet]
+            .into_iter()
+            .flatten()
+            .min()
+    }
 }
 
 impl Shared {
@@ -184,6 +196,7 @@ impl Shared {
                 api,
                 kubelet,
                 watchers: HashMap::new(),
+                next_tick: None,
             }),
             begun,
             timer,
@@ -210,6 +223,7 @@ impl Shared {
             api,
             kubelet,
             watchers,
+            ..
         } = &mut *state;
         let mut kubelet_is_due = false;
         loop {
@@ -226,7 +240,7 @@ impl Shared {
                 _ => break,
             }
         }
-        let _ = self.timer.try_send(());
+        self.reschedule(&state);
     }
 
     /// Does what is due, and says when to come again.
@@ -242,11 +256,24 @@ impl Shared {
         {
             k.handle_timeout(now, api);
         }
-        let next = [
-            api.poll_deadline(),
-            kubelet.as_ref().and_then(Kubelet::poll_deadline),
-        ];
-        next.into_iter().flatten().min()
+        state.next_tick = state.deadline();
+        state.next_tick
+    }
+
+    /// Wakes the timer task if something is due earlier than it thinks.
+    fn reschedule(&self, state: &State) {
+        let due = state.deadline();
+        if due.is_some_and(|at| state.next_tick.is_none_or(|next| at < next)) {
+            let _ = self.timer.try_send(());
+        }
+    }
+
+    fn poll_watch(&self, id: WatchId, limit: usize, out: &mut Vec<u8>) -> WatchState {
+        let now = self.now();
+        let mut state = self.lock();
+        let polled = state.api.poll_watch(id, now, limit, out);
+        self.reschedule(&state);
+        polled
     }
 }
 
@@ -269,7 +296,7 @@ fn serve(
         .spawn(async move {
             loop {
                 let next = timer.tick();
-                timer.dispatch_ready();
+                timer.dispatch();
                 let wake = timer.timer_wake.recv();
                 match next {
                     Some(at) => {
@@ -319,33 +346,6 @@ fn serve(
         let _ = stopped.recv().await;
     };
     smol::block_on(executor.run(smol::future::or(until_stopped, accepting)));
-}
-
-impl Shared {
-    /// As [`Self::dispatch`], without waking the timer (which is the caller).
-    fn dispatch_ready(&self) {
-        let mut state = self.lock();
-        let State {
-            api,
-            watchers,
-            kubelet,
-        } = &mut *state;
-        let kubelet_watch = kubelet.as_ref().and_then(Kubelet::watch);
-        let mut again = false;
-        while let Some(id) = api.poll_ready() {
-            match watchers.get(&id) {
-                Some(waiter) => {
-                    let _ = waiter.try_send(());
-                }
-                None => again |= Some(id) == kubelet_watch,
-            }
-        }
-        if again && let Some(k) = kubelet {
-            let now = self.now();
-            k.handle_timeout(now, api);
-            let _ = self.timer.try_send(());
-        }
-    }
 }
 
 #[cfg(test)]
