@@ -407,6 +407,22 @@ fn a_frozen_watch_goes_on_where_it_stood() {
 }
 
 #[test]
+fn a_frozen_watch_has_no_deadline_in_the_past() {
+    let mut w = World::new(Config::default());
+    let id = w.watch(&format!(
+        "{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=600"
+    ));
+    w.frames(id);
+    w.create(MAPS, &map("a"));
+    w.frames(id);
+    w.api.faults_mut().freeze("configmaps", true);
+    w.now = w.now.later(Duration::from_secs(60));
+    w.api.handle_timeout(w.now);
+    assert_eq!(w.frames(id).0, [""; 0]);
+    assert_eq!(w.api.poll_deadline(), Some(Duration::from_secs(120)));
+}
+
+#[test]
 fn a_lagging_watch_is_named_when_its_event_is_due() {
     let mut w = World::new(Config::default());
     let id = w.watch(&format!("{MAPS}?watch=1"));
