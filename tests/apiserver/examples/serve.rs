@@ -10,25 +10,11 @@ use sanskube_apiserver::{Config, Server, ServerConfig, Token};
 
 fn main() -> std::io::Result<()> {
     let bare = std::env::args().any(|a| a == "--bare");
-    let port = std::env::args()
-        .nth(1)
-        .and_then(|p| p.parse().ok())
-        .unwrap_or(8001);
-    let token = |token: &str, user: &str, admin| Token {
-        token: token.to_owned(),
-        user: user.to_owned(),
-        admin,
-    };
+    let port = std::env::args().nth(1).and_then(|p| p.parse().ok()).unwrap_or(8001);
+    let token = |token: &str, user: &str, admin| Token { token: token.to_owned(), user: user.to_owned(), admin };
     let api = if bare {
-        let tokens = vec![
-            token("admintoken", "admin", true),
-            token("weaktoken", "weak", false),
-        ];
-        Config {
-            controllers: false,
-            tokens,
-            ..Config::default()
-        }
+        let tokens = vec![token("admintoken", "admin", true), token("weaktoken", "weak", false)];
+        Config { controllers: false, tokens, ..Config::default() }
     } else {
         Config::default()
     };
@@ -39,10 +25,7 @@ fn main() -> std::io::Result<()> {
         ..ServerConfig::default()
     };
     let server = Server::start(config)?;
-    println!(
-        "kubectl --server {} get pods --all-namespaces",
-        server.url()
-    );
+    println!("kubectl --server {} get pods --all-namespaces", server.url());
     loop {
         std::thread::park();
     }

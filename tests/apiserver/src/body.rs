@@ -29,15 +29,7 @@ const OTHER_KINDS: [(&str, &[&str]); 4] = [
             "Status",
         ],
     ),
-    (
-        "apps/v1",
-        &[
-            "ControllerRevision",
-            "DaemonSet",
-            "Deployment",
-            "StatefulSet",
-        ],
-    ),
+    ("apps/v1", &["ControllerRevision", "DaemonSet", "Deployment", "StatefulSet"]),
     ("autoscaling/v1", &["HorizontalPodAutoscaler", "Scale"]),
     ("policy/v1", &["Eviction", "PodDisruptionBudget"]),
 ];
@@ -64,8 +56,8 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
     let text: Vec<u8> = match media::content_type(cx.request)? {
         Encoding::Json => body.clone(),
         Encoding::Yaml => {
-            let value = crate::yaml::parse(body)
-                .map_err(|e| unrecognized(format!("couldn't get version/kind; {e}")))?;
+            let value =
+                crate::yaml::parse(body).map_err(|e| unrecognized(format!("couldn't get version/kind; {e}")))?;
             serde_json::to_vec(&value).unwrap_or_default()
         }
         Encoding::Protobuf => {
@@ -86,10 +78,7 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
     }
     let head: Option<TypeMeta> = match serde_json::from_slice::<Value>(&text) {
         Err(e) => {
-            let why = format!(
-                "couldn't get version/kind; json parse error: {}",
-                go_syntax_error(&text, &e)
-            );
+            let why = format!("couldn't get version/kind; json parse error: {}", go_syntax_error(&text, &e));
             return Err(unrecognized(why));
         }
         Ok(Value::Object(_)) => Some(serde_json::from_slice(&text).unwrap_or_default()),
@@ -108,40 +97,27 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
         }
     };
     let head = head.unwrap_or_default();
-    let given =
-        |v: Option<String>, or: &str| v.filter(|v| !v.is_empty()).unwrap_or_else(|| or.to_owned());
+    let given = |v: Option<String>, or: &str| v.filter(|v| !v.is_empty()).unwrap_or_else(|| or.to_owned());
     let kind = given(head.kind, expected.kind);
     let api_version = given(head.api_version, expected.api_version);
-    let version = api_version
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let version = api_version.rsplit('/').next().unwrap_or_default().to_owned();
     let unhandled = |why: &str| {
         let expected = expected.kind;
-        ApiError::bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"
-        ))
+        ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"))
     };
     if kind != expected.kind || api_version != expected.api_version {
         return Err(if is_known(&kind, &api_version) {
             let to = format!("{}.{}", expected.package, expected.kind);
-            unhandled(&format!(
-                "converting ({version}.{kind}) to ({to}): unknown conversion"
-            ))
+            unhandled(&format!("converting ({version}.{kind}) to ({to}): unknown conversion"))
         } else {
             unhandled(&unregistered(&kind, &api_version))
         });
     }
-    let (value, findings) =
-        decode::from_slice(schema().id(expected.message), &text).map_err(|e| unhandled(&e))?;
+    let (value, findings) = decode::from_slice(schema().id(expected.message), &text).map_err(|e| unhandled(&e))?;
     if !findings.is_empty() {
         match cx.query.text("fieldValidation") {
             "Strict" => {
-                return Err(unhandled(&format!(
-                    "strict decoding error: {}",
-                    findings.join(", ")
-                )));
+                return Err(unhandled(&format!("strict decoding error: {}", findings.join(", "))));
             }
             "Ignore" => {}
             _ => cx.warnings.extend(findings),
@@ -153,12 +129,8 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
 /// Whether the real API server has such a kind.
 pub(crate) fn is_known(kind: &str, api_version: &str) -> bool {
     let item = kind.strip_suffix("List").unwrap_or(kind);
-    KINDS
-        .iter()
-        .any(|k| k.kind == item && k.api_version() == api_version)
-        || OTHER_KINDS
-            .iter()
-            .any(|(v, kinds)| *v == api_version && (kinds.contains(&kind) || kinds.contains(&item)))
+    KINDS.iter().any(|k| k.kind == item && k.api_version() == api_version)
+        || OTHER_KINDS.iter().any(|(v, kinds)| *v == api_version && (kinds.contains(&kind) || kinds.contains(&item)))
 }
 
 /// The complaint about a kind that nobody has.
@@ -176,10 +148,7 @@ fn summary(body: &[u8]) -> String {
     match body.first() {
         None => "<empty>".to_owned(),
         Some(b'{') => format!("{}{more}", String::from_utf8_lossy(head)),
-        Some(_) => format!(
-            "{}{more}",
-            head.iter().map(|b| format!("{b:02x}")).collect::<String>()
-        ),
+        Some(_) => format!("{}{more}", head.iter().map(|b| format!("{b:02x}")).collect::<String>()),
     }
 }
 
@@ -188,11 +157,8 @@ pub(crate) fn go_syntax_error(text: &[u8], error: &serde_json::Error) -> String 
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
     }
-    let offset = text
-        .split_inclusive(|b| *b == b'\n')
-        .take(error.line().saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum::<usize>();
+    let offset =
+        text.split_inclusive(|b| *b == b'\n').take(error.line().saturating_sub(1)).map(<[u8]>::len).sum::<usize>();
     let at = (offset + error.column()).saturating_sub(1);
     let shown = text.get(at).map_or_else(String::new, |b| match b {
         b'\'' => "\\'".to_owned(),
@@ -221,10 +187,5 @@ pub(crate) fn go_syntax_error(text: &[u8], error: &serde_json::Error) -> String 
 
 /// What the body of a request for this kind should be.
 pub(crate) fn expected<'a>(kind: &'static Kind, api_version: &'a str) -> Expected<'a> {
-    Expected {
-        kind: kind.kind,
-        api_version,
-        message: kind.message_name(),
-        package: kind.package(),
-    }
+    Expected { kind: kind.kind, api_version, message: kind.message_name(), package: kind.package() }
 }

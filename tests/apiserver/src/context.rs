@@ -61,13 +61,7 @@ impl Context<'_> {
             Some(m) if !m.is_empty() => m.to_owned(),
             _ => {
                 let agent = self.request.header("user-agent").unwrap_or("unknown");
-                agent
-                    .split('/')
-                    .next()
-                    .unwrap_or_default()
-                    .chars()
-                    .take(128)
-                    .collect()
+                agent.split('/').next().unwrap_or_default().chars().take(128).collect()
             }
         }
     }
@@ -90,8 +84,6 @@ pub(crate) fn refusal(error: &ApiError, media: Media, warnings: &[String]) -> Re
 pub(crate) fn add_warnings(response: &mut Response, warnings: &[String]) {
     for w in warnings {
         let text = w.replace('\\', "\\\\").replace('"', "\\\"");
-        response
-            .headers
-            .push(("warning", format!("299 - \"{text}\"")));
+        response.headers.push(("warning", format!("299 - \"{text}\"")));
     }
 }

@@ -74,10 +74,7 @@ impl ApiServer {
         }
         let namespace = Key::new("", &object.key.namespace);
         if let Some(namespace) = self.store.get(NAMESPACES, &namespace)
-            && namespace
-                .fields
-                .first()
-                .is_some_and(|phase| &**phase == "Terminating")
+            && namespace.fields.first().is_some_and(|phase| &**phase == "Terminating")
         {
             let uid = namespace.uid.clone();
             self.controllers.push(now, &uid);
@@ -119,11 +116,11 @@ impl ApiServer {
             for (t, k) in self.store.dependents(&object.uid) {
                 self.delete_dependent(now, t, &k, &object.uid);
             }
-            let blocked = self.store.dependents(&object.uid).iter().any(|(t, k)| {
-                self.store
-                    .get(*t, k)
-                    .is_some_and(|d| blocks(d, &object.uid))
-            });
+            let blocked = self
+                .store
+                .dependents(&object.uid)
+                .iter()
+                .any(|(t, k)| self.store.get(*t, k).is_some_and(|d| blocks(d, &object.uid)));
             if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
@@ -132,11 +129,7 @@ impl ApiServer {
 
     /// An object goes when all its owners are gone; while one is left, it only forgets the others.
     fn collect_dependent(&mut self, now: Now, table: usize, key: &Key, object: &Object) {
-        let gone: Vec<&Arc<str>> = object
-            .owners
-            .iter()
-            .filter(|uid| self.store.by_uid(uid).is_none())
-            .collect();
+        let gone: Vec<&Arc<str>> = object.owners.iter().filter(|uid| self.store.by_uid(uid).is_none()).collect();
         if gone.is_empty() {
             return;
         }
@@ -155,29 +148,20 @@ impl ApiServer {
         let Some(dependent) = self.store.get(table, key).cloned() else {
             return;
         };
-        if dependent
-            .owners
-            .iter()
-            .any(|uid| **uid != *owner && self.store.by_uid(uid).is_some())
-        {
+        if dependent.owners.iter().any(|uid| **uid != *owner && self.store.by_uid(uid).is_some()) {
             self.drop_owner(now, table, key, owner);
         } else if !dependent.deleting {
             // Only what has dependents itself needs to wait for them.
             let leaf = self.store.dependents(&dependent.uid).is_empty();
             let policy = if leaf { "Background" } else { "Foreground" };
-            let options = DeleteOptions {
-                policy: Some(policy.to_owned()),
-                ..DeleteOptions::default()
-            };
+            let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
             drop(self.delete_object(now, stored_kind(table), key, &options));
         }
     }
 
     fn drop_owner(&mut self, now: Now, table: usize, key: &Key, owner: &str) {
         self.rewrite(now, table, key, |v| {
-            let owners = json::meta_mut(v)
-                .get_mut("ownerReferences")
-                .and_then(Value::as_array_mut);
+            let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
             if let Some(list) = owners {
                 list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(owner));
             }
@@ -186,9 +170,7 @@ impl ApiServer {
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {
         self.rewrite(now, table, key, |v| {
-            let list = json::meta_mut(v)
-                .get_mut("finalizers")
-                .and_then(Value::as_array_mut);
+            let list = json::meta_mut(v).get_mut("finalizers").and_then(Value::as_array_mut);
             if let Some(list) = list {
                 list.retain(|f| f != name);
             }
@@ -196,13 +178,7 @@ impl ApiServer {
     }
 
     /// Changes an object, and removes it if it waits for nothing any more.
-    fn rewrite(
-        &mut self,
-        now: Now,
-        table: usize,
-        key: &Key,
-        change: impl FnOnce(&mut crate::store::Obj),
-    ) {
+    fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
         let Some(old) = self.store.get(table, key).cloned() else {
             return;
         };
@@ -210,11 +186,7 @@ impl ApiServer {
         change(&mut value);
         let meta = json::meta_mut(&mut value);
         for list in ["finalizers", "ownerReferences"] {
-            if meta
-                .get(list)
-                .and_then(Value::as_array)
-                .is_some_and(Vec::is_empty)
-            {
+            if meta.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
                 meta.remove(list);
             }
         }
@@ -236,29 +208,16 @@ impl ApiServer {
         let Some(namespace) = self.store.get(NAMESPACES, key).cloned() else {
             return;
         };
-        if namespace
-            .fields
-            .first()
-            .is_none_or(|phase| &**phase != "Terminating")
-        {
+        if namespace.fields.first().is_none_or(|phase| &**phase != "Terminating") {
             return;
         }
         let mut left = 0;
         for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
-            let objects = self
-                .store
-                .table(table)
-                .snapshot(&key.name, None, None)
-                .unwrap_or_default();
+            let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
             for object in objects {
                 let gone = !object.deleting
                     && self
-                        .delete_object(
-                            now,
-                            stored_kind(table),
-                            &object.key,
-                            &DeleteOptions::background(),
-                        )
+                        .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
                         .is_ok_and(|d| d.gone);
                 left += usize::from(!gone && table != EVENTS);
             }
@@ -280,10 +239,7 @@ impl ApiServer {
 /// Whether a dependent keeps its owner from going.
 fn blocks(dependent: &Object, owner: &str) -> bool {
     let value = dependent.value();
-    json::list(&value, &["metadata", "ownerReferences"])
-        .iter()
-        .any(|o| {
-            o.get("uid").and_then(Value::as_str) == Some(owner)
-                && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
-        })
+    json::list(&value, &["metadata", "ownerReferences"]).iter().any(|o| {
+        o.get("uid").and_then(Value::as_str) == Some(owner) && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+    })
 }

@@ -26,11 +26,7 @@ impl ApiServer {
     }
 
     /// Stores a new object, given in the form it came in.
-    pub(crate) fn insert(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn insert(&mut self, cx: &mut Context<'_>, mut value: Obj) -> Result<Answer, ApiError> {
         check_namespace(cx, &mut value)?;
         (cx.place.kind.strategy.default)(&mut value);
         self.record_managers(cx, None, &mut value, "", false);
@@ -38,11 +34,7 @@ impl ApiServer {
     }
 
     /// The same, once it is known who owns which field.
-    pub(crate) fn insert_owned(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn insert_owned(&mut self, cx: &mut Context<'_>, mut value: Obj) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
         let strategy = &kind.strategy;
         (strategy.default)(&mut value);
@@ -52,16 +44,9 @@ impl ApiServer {
             .map_err(|why| ApiError::forbidden(kind.subject(), name_or_prefix(&value), &why))?;
         let meta = json::meta_mut(&mut value);
         if !json::text(meta, &["resourceVersion"]).is_empty() {
-            return Err(ApiError::internal(
-                "resourceVersion should not be set on objects to be created",
-            ));
+            return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
         }
-        for key in [
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "selfLink",
-            "resourceVersion",
-        ] {
+        for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
             meta.remove(key);
         }
         let generate = json::text(meta, &["generateName"]).to_owned();
@@ -94,26 +79,12 @@ impl ApiServer {
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);
-        Ok(Answer::Object {
-            status: 201,
-            kind,
-            object,
-        })
+        Ok(Answer::Object { status: 201, kind, object })
     }
 
     /// The answer to a dry run: the object as it would be, at version `rv`.
-    pub(crate) fn dry_answer(
-        &self,
-        status: u16,
-        kind: &'static Kind,
-        value: &Obj,
-        rv: u64,
-    ) -> Answer {
-        Answer::Object {
-            status,
-            kind,
-            object: Arc::new(build(kind.table, value, rv)),
-        }
+    pub(crate) fn dry_answer(&self, status: u16, kind: &'static Kind, value: &Obj, rv: u64) -> Answer {
+        Answer::Object { status, kind, object: Arc::new(build(kind.table, value, rv)) }
     }
 
     /// The NamespaceLifecycle plugin: nothing is made in a namespace that is not there or ends.
@@ -128,9 +99,8 @@ impl ApiServer {
             Some(false) => Ok(()),
             Some(true) => {
                 let name = name_or_prefix(value);
-                let why = format!(
-                    "unable to create new content in namespace {namespace} because it is being terminated"
-                );
+                let why =
+                    format!("unable to create new content in namespace {namespace} because it is being terminated");
                 let mut error = ApiError::forbidden(kind.subject(), name, &why);
                 if let Some(Value::Object(details)) = &mut error.details {
                     let cause = serde_json::json!({
@@ -224,13 +194,7 @@ pub(crate) fn dedupe_owners(cx: &mut Context<'_>, value: &mut Obj) {
     let mut twice: Vec<String> = Vec::new();
     for owner in owners {
         if seen.contains(owner) {
-            twice.push(
-                owner
-                    .get("uid")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned(),
-            );
+            twice.push(owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
         } else {
             seen.push(owner.clone());
         }

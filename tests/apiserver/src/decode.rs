@@ -30,10 +30,7 @@ pub(crate) struct Findings {
 ///
 /// # Errors
 /// The wording of the fault: a syntax error, or a value of the wrong type.
-pub(crate) fn from_slice(
-    message: MessageId,
-    text: &[u8],
-) -> Result<(Map<String, Value>, Vec<String>), String> {
+pub(crate) fn from_slice(message: MessageId, text: &[u8]) -> Result<(Map<String, Value>, Vec<String>), String> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let decoded = run(message, &mut deserializer)?;
     deserializer.end().map_err(|e| e.to_string())?;
@@ -44,10 +41,7 @@ pub(crate) fn from_slice(
 ///
 /// # Errors
 /// The wording of the fault: a value of the wrong type.
-pub(crate) fn from_value(
-    message: MessageId,
-    value: &Value,
-) -> Result<(Map<String, Value>, Vec<String>), String> {
+pub(crate) fn from_value(message: MessageId, value: &Value) -> Result<(Map<String, Value>, Vec<String>), String> {
     run(message, value)
 }
 
@@ -58,12 +52,7 @@ where
 {
     let mut findings = Findings::default();
     let ty = Type::Message(message);
-    let seed = Seed {
-        ty: &ty,
-        owner: None,
-        path: &Path::Root,
-        findings: &mut findings,
-    };
+    let seed = Seed { ty: &ty, owner: None, path: &Path::Root, findings: &mut findings };
     let decoded = seed.deserialize(input);
     if let Some(fault) = findings.fault {
         return Err(fault);
@@ -190,16 +179,14 @@ impl Seed<'_> {
     fn number<E: serde::de::Error>(self, n: Number) -> Result<Value, E> {
         match self.ty {
             Type::Int32 | Type::Int64 => match n.as_i64() {
-                Some(i) if *self.ty == Type::Int64 || i32::try_from(i).is_ok() => {
-                    Ok(Value::Number(n))
-                }
+                Some(i) if *self.ty == Type::Int64 || i32::try_from(i).is_ok() => Ok(Value::Number(n)),
                 _ => self.mismatch(&format!("number {n}")),
             },
             Type::Float | Type::Raw => Ok(Value::Number(n)),
             Type::IntOrString if n.as_i64().is_some() => Ok(Value::Number(n)),
-            Type::Quantity => Ok(Value::String(
-                crate::quantity::canonical(&n.to_string()).unwrap_or_else(|| n.to_string()),
-            )),
+            Type::Quantity => {
+                Ok(Value::String(crate::quantity::canonical(&n.to_string()).unwrap_or_else(|| n.to_string())))
+            }
             _ => self.mismatch("number"),
         }
     }
@@ -214,7 +201,8 @@ impl Seed<'_> {
             Type::Quantity => match crate::quantity::canonical(s) {
                 Some(q) => Ok(Value::String(q)),
                 None => self.fault(
-                    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".to_owned(),
+                    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                        .to_owned(),
                 ),
             },
             Type::Time if s.is_empty() => Ok(Value::Null),
@@ -311,12 +299,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut list = Vec::new();
         loop {
             let path = Path::Index(self.path, list.len());
-            let seed = Seed {
-                ty: item,
-                owner: self.owner,
-                path: &path,
-                findings: self.findings,
-            };
+            let seed = Seed { ty: item, owner: self.owner, path: &path, findings: self.findings };
             match seq.next_element_seed(seed)? {
                 Some(Value::Null) => list.push(zero_item(item)),
                 Some(v) => list.push(v),
@@ -338,16 +321,12 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 (Some(m), _) => match m.field(&key) {
                     Some(f) => (&f.ty, Some(m.go_name())),
                     // TypeMeta is inlined into every top level object.
-                    None if matches!(self.path, Path::Root)
-                        && (key == "kind" || key == "apiVersion") =>
-                    {
+                    None if matches!(self.path, Path::Root) && (key == "kind" || key == "apiVersion") => {
                         access.next_value::<IgnoredAny>()?;
                         continue;
                     }
                     None => {
-                        self.findings
-                            .warnings
-                            .push(format!("unknown field \"{}\"", path.strict()));
+                        self.findings.warnings.push(format!("unknown field \"{}\"", path.strict()));
                         access.next_value::<IgnoredAny>()?;
                         continue;
                     }
@@ -356,9 +335,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 (None, _) => (self.ty, self.owner),
             };
             if map.contains_key(&key) {
-                self.findings
-                    .warnings
-                    .push(format!("duplicate field \"{}\"", path.strict()));
+                self.findings.warnings.push(format!("duplicate field \"{}\"", path.strict()));
             }
             // The path of a map's value ends with the map's name.
             let value_path = if message.is_some() { &path } else { self.path };
@@ -384,11 +361,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
 /// Scalars in a map are named by the map alone, structs in it by their key too.
 fn strict_or<'a>(strict: &'a Path<'a>, plain: &'a Path<'a>, ty: &Type) -> &'a Path<'a> {
-    if matches!(ty, Type::Message(_) | Type::Raw) {
-        strict
-    } else {
-        plain
-    }
+    if matches!(ty, Type::Message(_) | Type::Raw) { strict } else { plain }
 }
 
 fn zero_item(ty: &Type) -> Value {

@@ -53,14 +53,8 @@ pub(crate) enum Sub {
 }
 
 impl Sub {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Binding,
-        Self::Eviction,
-        Self::Finalize,
-        Self::Log,
-        Self::Scale,
-        Self::Status,
-    ];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Binding, Self::Eviction, Self::Finalize, Self::Log, Self::Scale, Self::Status];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -131,20 +125,12 @@ impl std::fmt::Debug for Kind {
 
 impl Kind {
     pub(crate) fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.to_owned()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
+        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
     }
 
     /// The Go package of the internal type.
     pub(crate) fn package(&self) -> &'static str {
-        if self.group.is_empty() {
-            "core"
-        } else {
-            self.group.split('.').next().unwrap_or_default()
-        }
+        if self.group.is_empty() { "core" } else { self.group.split('.').next().unwrap_or_default() }
     }
 
     pub(crate) fn message_name(&self) -> &'static str {
@@ -156,10 +142,7 @@ impl Kind {
     }
 
     pub(crate) fn subject(&self) -> Subject<'static> {
-        Subject {
-            group: self.group,
-            resource: self.resource,
-        }
+        Subject { group: self.group, resource: self.resource }
     }
 
     pub(crate) fn has(&self, sub: Sub) -> bool {

@@ -58,10 +58,7 @@ pub(crate) fn entries(obj: &Obj) -> Vec<Entry> {
             api_version: json::text(e, &["apiVersion"]).to_owned(),
             subresource: json::text(e, &["subresource"]).to_owned(),
             time: e.get("time").and_then(Value::as_str).map(str::to_owned),
-            fields: e
-                .get("fieldsV1")
-                .map(FieldSet::from_fields_v1)
-                .unwrap_or_default(),
+            fields: e.get("fieldsV1").map(FieldSet::from_fields_v1).unwrap_or_default(),
         })
         .collect()
 }
@@ -70,30 +67,20 @@ pub(crate) fn entries(obj: &Obj) -> Vec<Entry> {
 pub(crate) fn set_entries(obj: &mut Obj, mut list: Vec<Entry>) {
     list.retain(|e| !e.fields.is_empty());
     list.sort_by(|a, b| {
-        (
-            !a.apply,
-            &a.time,
-            &a.manager,
-            &a.api_version,
-            &a.subresource,
-        )
-            .cmp(&(
-                !b.apply,
-                &b.time,
-                &b.manager,
-                &b.api_version,
-                &b.subresource,
-            ))
+        (!a.apply, &a.time, &a.manager, &a.api_version, &a.subresource).cmp(&(
+            !b.apply,
+            &b.time,
+            &b.manager,
+            &b.api_version,
+            &b.subresource,
+        ))
     });
     let values: Vec<Value> = list
         .into_iter()
         .map(|e| {
             let mut map = Map::new();
             map.insert("manager".into(), e.manager.into());
-            map.insert(
-                "operation".into(),
-                if e.apply { "Apply" } else { "Update" }.into(),
-            );
+            map.insert("operation".into(), if e.apply { "Apply" } else { "Update" }.into());
             map.insert("apiVersion".into(), e.api_version.into());
             if let Some(time) = e.time {
                 map.insert("time".into(), time.into());
@@ -136,25 +123,13 @@ pub(crate) fn record_update(kind: &Kind, old: Option<&Obj>, new: &mut Obj, write
                 return;
             }
             // Who sends entries says who owns what; who sends none does not know of them.
-            let given = if writer.subresource.is_empty() {
-                entries(new)
-            } else {
-                Vec::new()
-            };
-            if given.iter().all(|e| e.fields.is_empty()) {
-                list
-            } else {
-                given
-            }
+            let given = if writer.subresource.is_empty() { entries(new) } else { Vec::new() };
+            if given.iter().all(|e| e.fields.is_empty()) { list } else { given }
         }
         None => Vec::new(),
     };
     json::meta_mut(new).remove("managedFields");
-    let Comparison {
-        mut added,
-        mut modified,
-        removed,
-    } = compare(kind, live, new);
+    let Comparison { mut added, mut modified, removed } = compare(kind, live, new);
     strip(&mut added);
     strip(&mut modified);
     if old.is_none() && writer.subresource.is_empty() && kind.has(crate::kind::Sub::Status) {

@@ -14,28 +14,16 @@ pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
     let mut bytes = Vec::with_capacity(1024);
     crate::encode::message(kind.message(), value, &mut bytes);
     let text = |v: &Value| v.as_str().unwrap_or_default().into();
-    let labels = json::map(value, &["metadata", "labels"])
-        .into_iter()
-        .flatten();
+    let labels = json::map(value, &["metadata", "labels"]).into_iter().flatten();
     let owners = json::list(value, &["metadata", "ownerReferences"]).iter();
     Object {
-        key: Key::new(
-            json::meta_text(value, "namespace"),
-            json::meta_text(value, "name"),
-        ),
+        key: Key::new(json::meta_text(value, "namespace"), json::meta_text(value, "name")),
         rv,
         uid: json::meta_text(value, "uid").into(),
         json: bytes.into_boxed_slice(),
         labels: labels.map(|(k, v)| (k.as_str().into(), text(v))).collect(),
-        fields: kind
-            .fields
-            .iter()
-            .map(|(_, path)| field_text(value, path))
-            .collect(),
-        owners: owners
-            .filter_map(|o| o.get("uid")?.as_str())
-            .map(Arc::from)
-            .collect(),
+        fields: kind.fields.iter().map(|(_, path)| field_text(value, path)).collect(),
+        owners: owners.filter_map(|o| o.get("uid")?.as_str()).map(Arc::from).collect(),
         deleting: json::meta(value).contains_key("deletionTimestamp"),
     }
 }
@@ -46,12 +34,7 @@ fn field_text(value: &Obj, path: &[&str]) -> Box<str> {
         Some(Value::String(s)) => s.as_str().into(),
         Some(Value::Number(n)) => n.to_string().into(),
         Some(Value::Bool(b)) => b.to_string().into(),
-        None if path
-            .last()
-            .is_some_and(|k| *k == "hostNetwork" || *k == "unschedulable") =>
-        {
-            "false".into()
-        }
+        None if path.last().is_some_and(|k| *k == "hostNetwork" || *k == "unschedulable") => "false".into(),
         _ => "".into(),
     }
 }

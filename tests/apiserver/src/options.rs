@@ -10,16 +10,10 @@ pub(crate) fn validate_options(cx: &Context<'_>, options: &str) -> Result<(), Ap
     let apply = is_apply(cx);
     if options == "PatchOptions" {
         if !apply && cx.query.get("force").is_some() {
-            causes.push(Cause::forbidden(
-                "force",
-                "may not be specified for non-apply patch",
-            ));
+            causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
         }
         if apply && cx.query.text("fieldManager").is_empty() {
-            causes.push(Cause::required(
-                "fieldManager",
-                "is required for apply patch",
-            ));
+            causes.push(Cause::required("fieldManager", "is required for apply patch"));
         }
     }
     let manager = cx.query.text("fieldManager");
@@ -27,26 +21,16 @@ pub(crate) fn validate_options(cx: &Context<'_>, options: &str) -> Result<(), Ap
         causes.push(Cause::too_long("fieldManager", 128));
     }
     if let Some((at, _)) = manager.char_indices().find(|(_, c)| c.is_control()) {
-        let detail = format!(
-            "should only contain printable characters (invalid character at position {at})"
-        );
+        let detail = format!("should only contain printable characters (invalid character at position {at})");
         causes.push(Cause::invalid("fieldManager", &manager.into(), &detail));
     }
     let dry_run = cx.query.all("dryRun");
     validate_dry_run(&dry_run, &mut causes);
     let validation = cx.query.text("fieldValidation");
     if !["", "Ignore", "Warn", "Strict"].contains(&validation) {
-        causes.push(Cause::not_supported(
-            "fieldValidation",
-            validation,
-            &["", "Ignore", "Strict", "Warn"],
-        ));
+        causes.push(Cause::not_supported("fieldValidation", validation, &["", "Ignore", "Strict", "Warn"]));
     }
-    if causes.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiError::invalid("meta.k8s.io", options, "", &causes))
-    }
+    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", options, "", &causes)) }
 }
 
 /// The only dry run there is is `All`.

@@ -16,23 +16,14 @@ use crate::{decode, encode, render};
 
 const APPLY: &str = "application/apply-patch+yaml";
 
-const PATCH_TYPES: [&str; 4] = [
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    APPLY,
-];
+const PATCH_TYPES: [&str; 4] =
+    ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", APPLY];
 
 impl ApiServer {
     /// PATCH of an object or its status.
     pub(crate) fn patch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let content = cx.request.header("content-type").unwrap_or_default();
-        let content = content
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_owned();
+        let content = content.split(';').next().unwrap_or_default().trim().to_owned();
         if !PATCH_TYPES.contains(&content.as_str()) {
             return Err(ApiError::unsupported_media_type(&PATCH_TYPES.join(", ")));
         }
@@ -64,16 +55,12 @@ pub(crate) fn patched(
     current.insert("kind".into(), kind.into());
     current.insert("apiVersion".into(), api_version.into());
     let malformed = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
-    let parsed: Value =
-        serde_json::from_slice(body).map_err(|e| malformed(go_syntax_error(body, &e)))?;
+    let parsed: Value = serde_json::from_slice(body).map_err(|e| malformed(go_syntax_error(body, &e)))?;
     let (result, shown): (Value, String) = if content.starts_with("application/json-patch+json") {
         let Value::Array(operations) = &parsed else {
-            return Err(malformed(
-                "json: cannot unmarshal object into Go value of type jsonpatch.Patch".to_owned(),
-            ));
+            return Err(malformed("json: cannot unmarshal object into Go value of type jsonpatch.Patch".to_owned()));
         };
-        let result = patch::json_patch(&Value::Object(current), operations)
-            .map_err(|_| ApiError::unprocessable())?;
+        let result = patch::json_patch(&Value::Object(current), operations).map_err(|_| ApiError::unprocessable())?;
         let touched = touched_by(operations);
         let shown = patched_text(message, &result, &touched);
         (result, shown)
@@ -97,10 +84,9 @@ pub(crate) fn patched(
         } else {
             patch::strategic(message, &mut current, patch_map).map_err(|e| match e {
                 PatchError::Inapplicable => ApiError::unprocessable(),
-                PatchError::NoMergeKey { item, key } => ApiError::internal(format!(
-                    "map: {} does not contain declared merge key: {key}",
-                    go_text(&item)
-                )),
+                PatchError::NoMergeKey { item, key } => {
+                    ApiError::internal(format!("map: {} does not contain declared merge key: {key}", go_text(&item)))
+                }
                 PatchError::Malformed(why) => ApiError::bad_request(why),
             })?;
             (Value::Object(current), go_text(&parsed))
@@ -111,14 +97,8 @@ pub(crate) fn patched(
         ApiError::invalid("", "", "", &[cause])
     };
     let (got_kind, got_version) = (
-        result
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or_default(),
-        result
-            .get("apiVersion")
-            .and_then(Value::as_str)
-            .unwrap_or_default(),
+        result.get("kind").and_then(Value::as_str).unwrap_or_default(),
+        result.get("apiVersion").and_then(Value::as_str).unwrap_or_default(),
     );
     if got_kind != kind || got_version != api_version {
         let version = got_version.rsplit('/').next().unwrap_or_default();
@@ -134,10 +114,7 @@ pub(crate) fn patched(
     if !findings.is_empty() {
         match cx.query.text("fieldValidation") {
             "Strict" => {
-                return Err(invalid(&format!(
-                    "strict decoding error: {}",
-                    findings.join(", ")
-                )));
+                return Err(invalid(&format!("strict decoding error: {}", findings.join(", "))));
             }
             "Ignore" => {}
             _ => cx.warnings.extend(findings),
@@ -149,19 +126,12 @@ pub(crate) fn patched(
 /// A tree of the places that JSON patch operations touch.
 fn touched_by(operations: &[Value]) -> Value {
     let mut tree = Value::Object(Map::new());
-    for path in operations
-        .iter()
-        .flat_map(|o| [o.get("path"), o.get("from")])
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for path in operations.iter().flat_map(|o| [o.get("path"), o.get("from")]).flatten().filter_map(Value::as_str) {
         let mut node = &mut tree;
         let steps: Vec<&str> = path.split('/').skip(1).collect();
         for step in &steps[..steps.len().saturating_sub(1)] {
             let Value::Object(map) = node else { break };
-            node = map
-                .entry(*step)
-                .or_insert_with(|| Value::Object(Map::new()));
+            node = map.entry(*step).or_insert_with(|| Value::Object(Map::new()));
         }
     }
     tree
@@ -175,12 +145,7 @@ fn patched_text(message: usize, value: &Value, touched: &Value) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-fn write_patched(
-    message: Option<usize>,
-    value: &Value,
-    touched: Option<&Value>,
-    out: &mut Vec<u8>,
-) {
+fn write_patched(message: Option<usize>, value: &Value, touched: Option<&Value>, out: &mut Vec<u8>) {
     let Value::Object(map) = value else {
         return encode::any(value, out);
     };
@@ -213,16 +178,10 @@ fn write_patched(
 fn go_text(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            let pairs: Vec<String> = map
-                .iter()
-                .map(|(k, v)| format!("{k}:{}", go_text(v)))
-                .collect();
+            let pairs: Vec<String> = map.iter().map(|(k, v)| format!("{k}:{}", go_text(v))).collect();
             format!("map[{}]", pairs.join(" "))
         }
-        Value::Array(list) => format!(
-            "[{}]",
-            list.iter().map(go_text).collect::<Vec<_>>().join(" ")
-        ),
+        Value::Array(list) => format!("[{}]", list.iter().map(go_text).collect::<Vec<_>>().join(" ")),
         Value::String(s) => s.clone(),
         Value::Null => "<nil>".to_owned(),
         other => other.to_string(),

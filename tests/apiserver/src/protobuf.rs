@@ -38,13 +38,7 @@ fn number(tag: u32, n: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends an object with magic and envelope.
-pub(crate) fn envelope(
-    kind: &str,
-    api_version: &str,
-    id: MessageId,
-    value: &Obj,
-    out: &mut Vec<u8>,
-) {
+pub(crate) fn envelope(kind: &str, api_version: &str, id: MessageId, value: &Obj, out: &mut Vec<u8>) {
     let mut raw = Vec::new();
     message(id, value, &mut raw);
     wrap(kind, api_version, &raw, out);
@@ -96,11 +90,7 @@ pub(crate) fn watch_frame(event: &str, object: &[u8], out: &mut Vec<u8>) {
 /// Appends a message without envelope.
 fn message(id: MessageId, value: &Obj, out: &mut Vec<u8>) {
     let m = schema().message(id);
-    let mut order: Vec<(u32, &Field)> = m
-        .fields
-        .iter()
-        .map(|f| (f.nested.unwrap_or(f.tag), f))
-        .collect();
+    let mut order: Vec<(u32, &Field)> = m.fields.iter().map(|f| (f.nested.unwrap_or(f.tag), f)).collect();
     order.sort_by_key(|(tag, f)| (*tag, f.tag));
     let mut i = 0;
     while i < order.len() {
@@ -123,9 +113,7 @@ fn message(id: MessageId, value: &Obj, out: &mut Vec<u8>) {
 fn emit(field: &Field, value: Option<&Value>, out: &mut Vec<u8>) {
     let value = value.filter(|v| !v.is_null());
     match (&field.ty, value) {
-        (Type::List(item), Some(Value::Array(list))) => list
-            .iter()
-            .for_each(|v| scalar(field.tag, item, Some(v), out)),
+        (Type::List(item), Some(Value::Array(list))) => list.iter().for_each(|v| scalar(field.tag, item, Some(v), out)),
         (Type::Map(item), Some(Value::Object(map))) => {
             for (k, v) in map {
                 let mut entry = Vec::new();
@@ -154,11 +142,7 @@ fn scalar(tag: u32, ty: &Type, value: Option<&Value>, out: &mut Vec<u8>) {
         Type::Message(id) => {
             let none = Obj::new();
             let mut part = Vec::new();
-            message(
-                *id,
-                value.and_then(Value::as_object).unwrap_or(&none),
-                &mut part,
-            );
+            message(*id, value.and_then(Value::as_object).unwrap_or(&none), &mut part);
             bytes(tag, &part, out);
         }
         Type::Quantity => {

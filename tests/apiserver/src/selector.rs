@@ -34,12 +34,8 @@ impl Requirement {
             Operator::Absent => value.is_none(),
             Operator::In(values) => value.is_some_and(|v| values.iter().any(|x| x == v)),
             Operator::NotIn(values) => value.is_none_or(|v| values.iter().all(|x| x != v)),
-            Operator::Greater(n) => value
-                .and_then(|v| v.parse::<i64>().ok())
-                .is_some_and(|v| v > *n),
-            Operator::Less(n) => value
-                .and_then(|v| v.parse::<i64>().ok())
-                .is_some_and(|v| v < *n),
+            Operator::Greater(n) => value.and_then(|v| v.parse::<i64>().ok()).is_some_and(|v| v > *n),
+            Operator::Less(n) => value.and_then(|v| v.parse::<i64>().ok()).is_some_and(|v| v < *n),
         }
     }
 }
@@ -70,12 +66,9 @@ pub(crate) struct Selector {
 impl Selector {
     /// Parses the texts of both query parameters for a kind.
     pub(crate) fn parse(kind: &Kind, labels: &str, fields: &str) -> Result<Self, ApiError> {
-        let labels = parse_labels(labels)
-            .map_err(|e| ApiError::bad_request(format!("unable to parse requirement: {e}")))?;
-        Ok(Self {
-            labels,
-            fields: parse_fields(kind, fields)?,
-        })
+        let labels =
+            parse_labels(labels).map_err(|e| ApiError::bad_request(format!("unable to parse requirement: {e}")))?;
+        Ok(Self { labels, fields: parse_fields(kind, fields)? })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -83,13 +76,8 @@ impl Selector {
     }
 
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        let label = |key: &str| {
-            object
-                .labels
-                .binary_search_by(|(k, _)| (**k).cmp(key))
-                .ok()
-                .map(|i| &*object.labels[i].1)
-        };
+        let label =
+            |key: &str| object.labels.binary_search_by(|(k, _)| (**k).cmp(key)).ok().map(|i| &*object.labels[i].1);
         self.labels.iter().all(|r| r.matches(label(&r.key)))
             && self.fields.iter().all(|r| {
                 let value = match r.field {
@@ -124,17 +112,11 @@ fn parse_fields(kind: &Kind, text: &str) -> Result<Vec<FieldRequirement>, ApiErr
                     return Err(ApiError::bad_request(message));
                 }
                 None => {
-                    return Err(ApiError::bad_request(format!(
-                        "field label not supported: {key}"
-                    )));
+                    return Err(ApiError::bad_request(format!("field label not supported: {key}")));
                 }
             },
         };
-        list.push(FieldRequirement {
-            field,
-            value: unescape(value),
-            equal,
-        });
+        list.push(FieldRequirement { field, value: unescape(value), equal });
     }
     Ok(list)
 }
@@ -171,11 +153,7 @@ fn unescape(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut chars = value.chars();
     while let Some(c) = chars.next() {
-        out.push(if c == '\\' {
-            chars.next().unwrap_or('\\')
-        } else {
-            c
-        });
+        out.push(if c == '\\' { chars.next().unwrap_or('\\') } else { c });
     }
     out
 }

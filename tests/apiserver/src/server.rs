@@ -155,9 +155,7 @@ impl ApiServer {
         if self.config.tokens.is_empty() {
             return None;
         }
-        let bearer = request
-            .header("authorization")
-            .and_then(|v| v.strip_prefix("Bearer "));
+        let bearer = request.header("authorization").and_then(|v| v.strip_prefix("Bearer "));
         let user = match bearer {
             Some(token) => match self.config.tokens.iter().find(|t| t.token == token) {
                 Some(t) if t.admin => return None,
@@ -169,10 +167,7 @@ impl ApiServer {
         };
         let path = request.path();
         let open = ["/healthz", "/livez", "/readyz", "/version"];
-        if open
-            .iter()
-            .any(|p| path == *p || path.starts_with(&format!("{p}/")))
-        {
+        if open.iter().any(|p| path == *p || path.starts_with(&format!("{p}/"))) {
             return None;
         }
         Some(discovery::forbidden(user, request, &path))
@@ -184,8 +179,7 @@ impl ApiServer {
         let place = match route(&path) {
             Route::Resource(place) => place,
             found => {
-                let response =
-                    discovery::answer(request, &query, &path, matches!(found, Route::Nowhere));
+                let response = discovery::answer(request, &query, &path, matches!(found, Route::Nowhere));
                 return Reply::Response(response);
             }
         };
@@ -193,14 +187,7 @@ impl ApiServer {
             Ok(media) => media,
             Err(error) => return Reply::Response(refusal(&error, Media::JSON, &[])),
         };
-        let mut cx = Context {
-            now,
-            request,
-            query: &query,
-            place: &place,
-            media,
-            warnings: Vec::new(),
-        };
+        let mut cx = Context { now, request, query: &query, place: &place, media, warnings: Vec::new() };
         let answer = self.dispatch(&mut cx);
         let warnings = std::mem::take(&mut cx.warnings);
         match answer {
@@ -213,10 +200,7 @@ impl ApiServer {
                 };
                 Reply::Watch { id, head }
             }
-            Ok(Answer::Delayed(at, error)) => Reply::Delayed {
-                at,
-                response: refusal(&error, media, &warnings),
-            },
+            Ok(Answer::Delayed(at, error)) => Reply::Delayed { at, response: refusal(&error, media, &warnings) },
             Ok(answer) => match render::answer(answer, &cx) {
                 Ok(mut response) => {
                     add_warnings(&mut response, &warnings);
@@ -231,9 +215,7 @@ impl ApiServer {
 
     fn dispatch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         if cx.request.body.len() > MAX_BODY {
-            return Err(ApiError::too_large(format!(
-                "Request entity too large: limit is {MAX_BODY}"
-            )));
+            return Err(ApiError::too_large(format!("Request entity too large: limit is {MAX_BODY}")));
         }
         let place = cx.place;
         let named = !place.name.is_empty();
@@ -249,9 +231,7 @@ impl ApiServer {
             ("PUT", None | Some(Sub::Status)) if named => self.replace(cx),
             ("PATCH", None | Some(Sub::Status)) if named => self.patch(cx),
             ("DELETE", None) if named => self.delete(cx),
-            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => {
-                self.delete_collection(cx)
-            }
+            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => self.delete_collection(cx),
             ("GET", Some(Sub::Status)) => self.read(cx),
             ("GET", Some(Sub::Scale)) => self.read_scale(cx),
             ("PUT" | "PATCH", Some(Sub::Scale)) => self.write_scale(cx),
@@ -267,9 +247,7 @@ impl ApiServer {
     pub(crate) fn find(&self, cx: &Context<'_>) -> Result<Arc<Object>, ApiError> {
         let kind = cx.place.kind;
         let found = self.store.get(kind.table, &cx.key());
-        found
-            .cloned()
-            .ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
+        found.cloned().ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
     }
 
     /// Turns a value in the form of its table into an object with the next version.
@@ -284,10 +262,7 @@ impl ApiServer {
     pub fn poll_deadline(&self) -> Option<Duration> {
         let watch = self.deadlines.first().map(|(at, _)| *at);
         let compaction = self.compactions.front().map(|(at, _)| *at);
-        [watch, compaction, self.controllers.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [watch, compaction, self.controllers.deadline()].into_iter().flatten().min()
     }
 
     /// Does what is due: ends watches, sends bookmarks, collects garbage.
@@ -305,12 +280,7 @@ impl ApiServer {
 
     fn advance(&mut self, now: Now) {
         self.store.set_now(now.monotonic);
-        while let Some((_, rv)) = self
-            .compactions
-            .front()
-            .copied()
-            .filter(|(at, _)| *at <= now.monotonic)
-        {
+        while let Some((_, rv)) = self.compactions.front().copied().filter(|(at, _)| *at <= now.monotonic) {
             self.compactions.pop_front();
             self.store.forget_snapshots(rv);
         }
@@ -319,10 +289,7 @@ impl ApiServer {
     /// Compacts the history, as etcd does: objects stay, and after [`Config::compaction_delay`] lists of
     /// older versions (and pages begun before) are answered with 410. Watches are not touched.
     pub fn compact(&mut self, now: Now) {
-        self.compactions.push_back((
-            now.monotonic + self.config.compaction_delay,
-            self.store.rv(),
-        ));
+        self.compactions.push_back((now.monotonic + self.config.compaction_delay, self.store.rv()));
     }
 
     /// Restarts over the same objects: every watch ends, and none can begin at an older version.
@@ -371,11 +338,6 @@ impl ApiServer {
     /// The state of a namespace: whether it exists, and whether it terminates.
     pub(crate) fn namespace_terminates(&self, namespace: &str) -> Option<bool> {
         let object = self.store.get(NAMESPACES, &Key::new("", namespace))?;
-        Some(
-            object
-                .fields
-                .first()
-                .is_some_and(|phase| &**phase == "Terminating"),
-        )
+        Some(object.fields.first().is_some_and(|phase| &**phase == "Terminating"))
     }
 }

@@ -23,18 +23,15 @@ pub(crate) fn include(query: &Query, default: Include) -> Result<Include, ApiErr
         "Metadata" => Ok(Include::Metadata),
         "None" => Ok(Include::None),
         "Object" => Ok(Include::Object),
-        other => Err(ApiError::bad_request(format!(
-            "unrecognized includeObject value: \"{other}\""
-        ))),
+        other => Err(ApiError::bad_request(format!("unrecognized includeObject value: \"{other}\""))),
     }
 }
 
 fn columns(kind: &Kind) -> &'static Value {
     static COLUMNS: OnceLock<Map<String, Value>> = OnceLock::new();
     static NONE: Value = Value::Null;
-    let all = COLUMNS.get_or_init(|| {
-        serde_json::from_str(include_str!("table/columns.json")).expect("columns.json is JSON")
-    });
+    let all =
+        COLUMNS.get_or_init(|| serde_json::from_str(include_str!("table/columns.json")).expect("columns.json is JSON"));
     all.get(kind.resource).unwrap_or(&NONE)
 }
 
@@ -76,12 +73,7 @@ pub(crate) fn write(
             Include::None => out.extend_from_slice(b"null"),
             Include::Metadata => render::partial_json(&value, out),
             Include::Object => {
-                encode::with_type_meta(
-                    kind.kind,
-                    &kind.api_version(),
-                    &render::object_json(kind, object),
-                    out,
-                );
+                encode::with_type_meta(kind.kind, &kind.api_version(), &render::object_json(kind, object), out);
             }
         }
         out.push(b'}');
@@ -96,10 +88,7 @@ fn write_columns(kind: &Kind, out: &mut Vec<u8>) {
             out.push(b',');
         }
         out.push(b'{');
-        for (j, key) in ["name", "type", "format", "description", "priority"]
-            .iter()
-            .enumerate()
-        {
+        for (j, key) in ["name", "type", "format", "description", "priority"].iter().enumerate() {
             if j > 0 {
                 out.push(b',');
             }

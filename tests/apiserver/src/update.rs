@@ -50,12 +50,7 @@ impl ApiServer {
     }
 
     /// Stores a new version of an object, given in the form it is served in.
-    pub(crate) fn update(
-        &mut self,
-        cx: &mut Context<'_>,
-        old: &Arc<Object>,
-        value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn update(&mut self, cx: &mut Context<'_>, old: &Arc<Object>, value: Obj) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
         let sub = cx.place.sub.map_or("", Sub::name);
         let mut value = value;
@@ -65,11 +60,7 @@ impl ApiServer {
         fill_meta(&mut value, &old_served);
         if kind.has(Sub::Status) {
             // A field that this resource cannot write is nobody's doing (`GetResetFields`).
-            let reset = if cx.place.sub == Some(Sub::Status) {
-                "spec"
-            } else {
-                "status"
-            };
+            let reset = if cx.place.sub == Some(Sub::Status) { "spec" } else { "status" };
             json::set(&mut value, reset, old_served.get(reset).cloned());
         }
         self.record_managers(cx, Some(&old_served), &mut value, sub, false);
@@ -77,27 +68,13 @@ impl ApiServer {
     }
 
     /// The resourceVersion of an update is a precondition.
-    pub(crate) fn check_version(
-        &self,
-        cx: &Context<'_>,
-        old: &Object,
-        value: &Obj,
-    ) -> Result<(), ApiError> {
+    pub(crate) fn check_version(&self, cx: &Context<'_>, old: &Object, value: &Obj) -> Result<(), ApiError> {
         let kind = cx.place.kind;
         match json::meta_text(value, "resourceVersion") {
             "" | "0" if kind.traits.unconditional_update => Ok(()),
             "" | "0" => {
-                let cause = Cause::invalid(
-                    "metadata.resourceVersion",
-                    &0.into(),
-                    "must be specified for an update",
-                );
-                Err(ApiError::invalid(
-                    kind.group,
-                    kind.resource,
-                    &old.key.name,
-                    &[cause],
-                ))
+                let cause = Cause::invalid("metadata.resourceVersion", &0.into(), "must be specified for an update");
+                Err(ApiError::invalid(kind.group, kind.resource, &old.key.name, &[cause]))
             }
             rv if rv == old.rv.to_string() => Ok(()),
             _ => Err(ApiError::modified(kind.subject(), &old.key.name)),
@@ -122,10 +99,7 @@ impl ApiServer {
             Some(Sub::Finalize) => crate::strategy::keep_status(&mut value, &old_value),
             _ => (strategy.prepare_update)(&mut value, &old_value),
         }
-        if kind.traits.generation
-            && cx.place.sub.is_none()
-            && value.get("spec") != old_value.get("spec")
-        {
+        if kind.traits.generation && cx.place.sub.is_none() && value.get("spec") != old_value.get("spec") {
             let generation = json::int(&old_value, &["metadata", "generation"]).unwrap_or(0) + 1;
             json::meta_mut(&mut value).insert("generation".into(), generation.into());
         }
@@ -145,57 +119,31 @@ impl ApiServer {
         }
         if !causes.is_empty() {
             let stored = &KINDS[kind.table];
-            return Err(ApiError::invalid(
-                stored.group,
-                stored.kind,
-                &old.key.name,
-                &causes,
-            ));
+            return Err(ApiError::invalid(stored.group, stored.kind, &old.key.name, &causes));
         }
         self.commit(cx, old, value)
     }
 
     /// Writes an update that is known to be right.
-    pub(crate) fn commit(
-        &mut self,
-        cx: &Context<'_>,
-        old: &Arc<Object>,
-        mut value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn commit(&mut self, cx: &Context<'_>, old: &Arc<Object>, mut value: Obj) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
         json::meta_mut(&mut value).insert("resourceVersion".into(), old.rv.to_string().into());
         let candidate = build(kind.table, &value, old.rv);
         if candidate.json == old.json {
-            return Ok(Answer::Object {
-                status: 200,
-                kind,
-                object: old.clone(),
-            });
+            return Ok(Answer::Object { status: 200, kind, object: old.clone() });
         }
         if cx.dry_run() {
-            return Ok(Answer::Object {
-                status: 200,
-                kind,
-                object: Arc::new(candidate),
-            });
+            return Ok(Answer::Object { status: 200, kind, object: Arc::new(candidate) });
         }
         if is_finished(&value, kind) {
             self.remove(cx.now, kind.table, old);
-            return Ok(Answer::Object {
-                status: 200,
-                kind,
-                object: Arc::new(candidate),
-            });
+            return Ok(Answer::Object { status: 200, kind, object: Arc::new(candidate) });
         }
         let sealed = self.seal(kind.table, &mut value);
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);
-        Ok(Answer::Object {
-            status: 200,
-            kind,
-            object,
-        })
+        Ok(Answer::Object { status: 200, kind, object })
     }
 }
 
@@ -204,12 +152,7 @@ pub(crate) fn fill_meta(value: &mut Obj, old: &Obj) {
     let old = json::meta(old).clone();
     let meta = json::meta_mut(value);
     json::set(meta, "generation", old.get("generation").cloned());
-    for key in [
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if let Some(v) = old.get(key) {
             json::default(meta, key, v.clone());
         }

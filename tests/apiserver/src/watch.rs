@@ -109,27 +109,15 @@ impl ApiServer {
         }
         let selector = Selector::parse(kind, cx.query.text("labelSelector"), &fields)?;
         validate_list_options(cx, true)?;
-        let timeout = cx
-            .query
-            .int("timeoutSeconds")?
-            .and_then(|s| u64::try_from(s).ok())
-            .filter(|s| *s > 0);
+        let timeout = cx.query.int("timeoutSeconds")?.and_then(|s| u64::try_from(s).ok()).filter(|s| *s > 0);
         if self.watches.len() >= self.config.max_watches {
-            return Err(ApiError::too_many_requests(
-                "too many watches are open",
-                Vec::new(),
-            ));
+            return Err(ApiError::too_many_requests("too many watches are open", Vec::new()));
         }
         let text = cx.query.text("resourceVersion");
-        let rv = parse_version(text)
-            .map_err(ApiError::internal)?
-            .unwrap_or(0);
+        let rv = parse_version(text).map_err(ApiError::internal)?.unwrap_or(0);
         let now = cx.now.monotonic;
         let bookmarks = cx.query.flag("allowWatchBookmarks");
-        let send_initial = cx
-            .query
-            .get("sendInitialEvents")
-            .map(|_| cx.query.flag("sendInitialEvents"));
+        let send_initial = cx.query.get("sendInitialEvents").map(|_| cx.query.flag("sendInitialEvents"));
         let current = self.store.rv();
         let table = self.store.table(kind.table);
         let mut error = None;
@@ -137,14 +125,9 @@ impl ApiServer {
         let mut position = table.end();
         let wants_initial = send_initial.unwrap_or(rv == 0);
         if wants_initial && rv > current {
-            error = Some((
-                now + self.config.future_version_wait,
-                ApiError::version_too_large(rv, current),
-            ));
+            error = Some((now + self.config.future_version_wait, ApiError::version_too_large(rv, current)));
         } else if wants_initial {
-            let mut objects = table
-                .snapshot(&cx.place.namespace, None, None)
-                .unwrap_or_default();
+            let mut objects = table.snapshot(&cx.place.namespace, None, None).unwrap_or_default();
             objects.retain(|o| selector.matches(o));
             initial.objects = objects.into();
             initial.end = bookmarks.then_some(current);
@@ -152,13 +135,7 @@ impl ApiServer {
             match table.position_after(rv) {
                 Ok(p) => position = p,
                 Err(floor) if kind.traits.cached => {
-                    error = Some((
-                        now,
-                        ApiError::expired(format!(
-                            "too old resource version: {rv} ({})",
-                            floor + 1
-                        )),
-                    ));
+                    error = Some((now, ApiError::expired(format!("too old resource version: {rv} ({})", floor + 1))));
                 }
                 Err(_) => {
                     let message = "The resourceVersion for the provided watch is too old.";
@@ -255,13 +232,7 @@ impl ApiServer {
     /// `out` is longer than `limit`; a watch that is polled too rarely to keep up with the history gets a 410 and ends.
     ///
     /// After [`WatchState::Ended`] and [`WatchState::Cut`] the watch is forgotten.
-    pub fn poll_watch(
-        &mut self,
-        id: WatchId,
-        now: Now,
-        limit: usize,
-        out: &mut Vec<u8>,
-    ) -> WatchState {
+    pub fn poll_watch(&mut self, id: WatchId, now: Now, limit: usize, out: &mut Vec<u8>) -> WatchState {
         let Some(mut watch) = self.watches.remove(&id) else {
             return WatchState::Ended;
         };
@@ -286,7 +257,5 @@ fn first_bookmark(now: Duration, ends_at: Duration) -> Duration {
 
 /// A minute later, or two seconds before the end if that comes first.
 fn next_bookmark(from: Duration, ends_at: Duration) -> Duration {
-    (from + BOOKMARK_INTERVAL)
-        .min(ends_at.saturating_sub(BOOKMARK_BEFORE_END))
-        .max(from)
+    (from + BOOKMARK_INTERVAL).min(ends_at.saturating_sub(BOOKMARK_BEFORE_END)).max(from)
 }

@@ -45,42 +45,18 @@ pub enum Outcome {
 impl Case {
     fn parse(text: &[u8]) -> Result<Self, String> {
         let body: Value = serde_json::from_slice(text).map_err(|e| e.to_string())?;
-        let text = |key: &str| {
-            body.get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let requires = body
-            .get("requires")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let requires = requires
-            .filter_map(|v| v.as_str().map(str::to_owned))
-            .collect();
-        Ok(Self {
-            name: text("name"),
-            area: text("area"),
-            profile: text("profile"),
-            requires,
-            body,
-        })
+        let text = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let requires = body.get("requires").and_then(Value::as_array).into_iter().flatten();
+        let requires = requires.filter_map(|v| v.as_str().map(str::to_owned)).collect();
+        Ok(Self { name: text("name"), area: text("area"), profile: text("profile"), requires, body })
     }
 
     fn steps(&self) -> &[Value] {
-        self.body
-            .get("steps")
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
+        self.body.get("steps").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     fn recorded(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.body
-            .get("recorded")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
+        self.body.get("recorded").and_then(Value::as_object).into_iter().flatten()
     }
 
     /// Why a case asks for what is not served on purpose.
@@ -114,10 +90,7 @@ pub fn load(dir: &Path) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for entry in entries {
         let path = entry.map_err(|e| e.to_string())?.path();
-        let name = path
-            .file_name()
-            .and_then(|n| n.to_str())
-            .unwrap_or_default();
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
         let bytes = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let text = if name.ends_with(".json.gz") {
             let mut text = Vec::new();
@@ -133,11 +106,7 @@ pub fn load(dir: &Path) -> Result<Vec<Case>, String> {
         cases.push(Case::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?);
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
-    if cases.is_empty() {
-        Err(format!("{}: no cases", dir.display()))
-    } else {
-        Ok(cases)
-    }
+    if cases.is_empty() { Err(format!("{}: no cases", dir.display())) } else { Ok(cases) }
 }
 
 /// Counts by area.
@@ -153,16 +122,10 @@ struct Tally {
 /// # Errors
 /// A wrong command line, or a folder that cannot be read.
 pub fn main(args: &[&str]) -> Result<bool, String> {
-    let (mut dir, mut server, mut token, mut weak, mut only) =
-        (None, None, "admintoken", "weaktoken", None);
+    let (mut dir, mut server, mut token, mut weak, mut only) = (None, None, "admintoken", "weaktoken", None);
     let mut words = args.iter();
     while let Some(word) = words.next() {
-        let mut value = || {
-            words
-                .next()
-                .copied()
-                .ok_or_else(|| format!("{word} needs a value"))
-        };
+        let mut value = || words.next().copied().ok_or_else(|| format!("{word} needs a value"));
         match *word {
             "--server" => server = Some(value()?),
             "--token" => token = value()?,
@@ -197,11 +160,7 @@ pub fn main(args: &[&str]) -> Result<bool, String> {
     }
     let mut lines = String::new();
     for (area, t) in &areas {
-        let _ = writeln!(
-            lines,
-            "{area}: {} passed, {} failed, {} not served",
-            t.passed, t.failed, t.not_served
-        );
+        let _ = writeln!(lines, "{area}: {} passed, {} failed, {} not served", t.passed, t.failed, t.not_served);
     }
     print!("{lines}");
     Ok(areas.values().all(|t| t.failed == 0))

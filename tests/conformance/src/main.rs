@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use sanskube_conformance::api;
 
-const USAGE: &str =
-    "usage: sanskube-conformance api DIR [--server URL --token TOKEN [--weak-token TOKEN]]";
+const USAGE: &str = "usage: sanskube-conformance api DIR [--server URL --token TOKEN [--weak-token TOKEN]]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -22,21 +22,10 @@ const AREAS: [&str; 12] = [
 
 #[test]
 fn recorded_api_cases_are_answered_alike_over_http() {
-    let token = |token: &str, admin| Token {
-        token: token.to_owned(),
-        user: token.to_owned(),
-        admin,
-    };
-    let api = Config {
-        tokens: vec![token("admin", true), token("weak", false)],
-        controllers: false,
-        ..Config::default()
-    };
-    let server = Server::start(ServerConfig {
-        api,
-        ..ServerConfig::default()
-    })
-    .expect("a free port");
+    let token = |token: &str, admin| Token { token: token.to_owned(), user: token.to_owned(), admin };
+    let api =
+        Config { tokens: vec![token("admin", true), token("weak", false)], controllers: false, ..Config::default() };
+    let server = Server::start(ServerConfig { api, ..ServerConfig::default() }).expect("a free port");
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/api");
     let mut wrong = Vec::new();
     let mut played = 0;
@@ -45,16 +34,10 @@ fn recorded_api_cases_are_answered_alike_over_http() {
         if !AREAS.contains(&case.area.as_str()) || case.name == "table_pod_states" {
             continue;
         }
-        if let Outcome::Compared(differences) =
-            run(&case, &mut Http::new(&server.url(), "admin", "weak"))
-        {
+        if let Outcome::Compared(differences) = run(&case, &mut Http::new(&server.url(), "admin", "weak")) {
             played += 1;
             if !differences.is_empty() {
-                wrong.push(format!(
-                    "{}:\n    {}",
-                    case.name,
-                    differences.join("\n    ")
-                ));
+                wrong.push(format!("{}:\n    {}", case.name, differences.join("\n    ")));
             }
         }
     }

@@ -4,37 +4,22 @@ use jiff::Timestamp;
 
 /// How Go's `time.Parse` complains about a text that does not have the layout.
 pub(super) fn time_fault(s: &str, layout: &str) -> String {
-    const PARTS: [(&str, usize); 6] = [
-        ("2006", 4),
-        ("-01", 3),
-        ("-02", 3),
-        ("T15", 3),
-        (":04", 3),
-        (":05", 3),
-    ];
+    const PARTS: [(&str, usize); 6] = [("2006", 4), ("-01", 3), ("-02", 3), ("T15", 3), (":04", 3), (":05", 3)];
     let mut rest = s;
     for (name, len) in PARTS {
         let ok = rest.is_char_boundary(len.min(rest.len()))
             && rest.len() >= len
-            && rest[..len].bytes().zip(name.bytes()).all(|(a, b)| {
-                if b.is_ascii_digit() {
-                    a.is_ascii_digit()
-                } else {
-                    a == b
-                }
-            });
-        if !ok {
-            return format!(
-                "parsing time \"{s}\" as \"{layout}\": cannot parse \"{rest}\" as \"{name}\""
+            && rest[..len].bytes().zip(name.bytes()).all(
+                |(a, b)| {
+                    if b.is_ascii_digit() { a.is_ascii_digit() } else { a == b }
+                },
             );
+        if !ok {
+            return format!("parsing time \"{s}\" as \"{layout}\": cannot parse \"{rest}\" as \"{name}\"");
         }
         rest = &rest[len..];
     }
-    let wanted = if layout.contains(".000000") && !has_micros(rest) {
-        ".000000"
-    } else {
-        "Z07:00"
-    };
+    let wanted = if layout.contains(".000000") && !has_micros(rest) { ".000000" } else { "Z07:00" };
     format!("parsing time \"{s}\" as \"{layout}\": cannot parse \"{rest}\" as \"{wanted}\"")
 }
 
@@ -48,10 +33,7 @@ pub(super) fn time(s: &str) -> Option<String> {
     if s.len() == 20 && s.ends_with('Z') && s.as_bytes()[10] == b'T' {
         return s.parse::<Timestamp>().ok().map(|_| s.to_owned());
     }
-    let t: Timestamp = s
-        .parse()
-        .ok()
-        .filter(|_| s.as_bytes().get(10) == Some(&b'T'))?;
+    let t: Timestamp = s.parse().ok().filter(|_| s.as_bytes().get(10) == Some(&b'T'))?;
     Some(crate::time::rfc3339(t))
 }
 

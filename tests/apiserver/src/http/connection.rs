@@ -30,11 +30,7 @@ enum Incoming {
 }
 
 /// Serves a connection to its end.
-pub(super) async fn serve(
-    stream: Async<TcpStream>,
-    shared: &Shared,
-    config: &ServerConfig,
-) -> io::Result<()> {
+pub(super) async fn serve(stream: Async<TcpStream>, shared: &Shared, config: &ServerConfig) -> io::Result<()> {
     let mut input = Vec::new();
     let mut output = Vec::new();
     loop {
@@ -256,10 +252,7 @@ async fn write(mut stream: &Async<TcpStream>, data: &[u8], deadline: Duration) -
     let writing = stream.write_all(data);
     let late = async {
         Timer::after(deadline).await;
-        Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "the client does not read",
-        ))
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read"))
     };
     writing.or(late).await
 }

@@ -44,10 +44,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Finalize, Sub::Status],
         fields: &[("status.phase", &["status", "phase"])],
-        traits: Traits {
-            delete_collection: false,
-            ..PLAIN
-        },
+        traits: Traits { delete_collection: false, ..PLAIN },
         strategy: Strategy {
             default: strategy::namespace::default,
             prepare_create: strategy::namespace::prepare_create,
@@ -82,12 +79,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             ("status.podIPs", &["status", "podIPs"]),
             ("status.nominatedNodeName", &["status", "nominatedNodeName"]),
         ],
-        traits: Traits {
-            graceful: true,
-            returns_deleted: true,
-            generation: true,
-            ..PLAIN
-        },
+        traits: Traits { graceful: true, returns_deleted: true, generation: true, ..PLAIN },
         strategy: Strategy {
             default: strategy::pod::default,
             admit: strategy::pod::admit,
@@ -115,10 +107,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Scale, Sub::Status],
         fields: &[],
-        traits: Traits {
-            generation: true,
-            ..PLAIN
-        },
+        traits: Traits { generation: true, ..PLAIN },
         strategy: Strategy {
             default: strategy::workload::default,
             prepare_create: strategy::workload::prepare_create,
@@ -145,11 +134,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Scale, Sub::Status],
         fields: &[("status.replicas", &["status", "replicas"])],
-        traits: Traits {
-            orphans_by_default: true,
-            generation: true,
-            ..PLAIN
-        },
+        traits: Traits { orphans_by_default: true, generation: true, ..PLAIN },
         strategy: Strategy {
             default: strategy::workload::default_replication_controller,
             prepare_create: strategy::workload::prepare_create,
@@ -202,15 +187,8 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[],
         fields: EVENT_FIELDS,
-        traits: Traits {
-            cached: false,
-            create_on_update: true,
-            ..PLAIN
-        },
-        strategy: Strategy {
-            validate: strategy::event::validate,
-            ..NOTHING
-        },
+        traits: Traits { cached: false, create_on_update: true, ..PLAIN },
+        strategy: Strategy { validate: strategy::event::validate, ..NOTHING },
     },
     Kind {
         group: "coordination.k8s.io",
@@ -227,11 +205,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[],
         fields: &[],
-        traits: Traits {
-            unconditional_update: false,
-            create_on_update: true,
-            ..PLAIN
-        },
+        traits: Traits { unconditional_update: false, create_on_update: true, ..PLAIN },
         strategy: Strategy {
             prepare_create: |lease, _| strategy::lease::drop_disabled(lease),
             prepare_update: |lease, _| strategy::lease::drop_disabled(lease),
@@ -305,11 +279,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         }),
         subresources: &[],
         fields: EVENT_FIELDS,
-        traits: Traits {
-            cached: false,
-            create_on_update: true,
-            ..PLAIN
-        },
+        traits: Traits { cached: false, create_on_update: true, ..PLAIN },
         strategy: Strategy {
             validate: strategy::event::validate_v1,
             validate_update: strategy::event::validate_v1_update,
@@ -323,14 +293,8 @@ const EVENT_FIELDS: &[(&str, &[&str])] = &[
     ("involvedObject.namespace", &["involvedObject", "namespace"]),
     ("involvedObject.name", &["involvedObject", "name"]),
     ("involvedObject.uid", &["involvedObject", "uid"]),
-    (
-        "involvedObject.apiVersion",
-        &["involvedObject", "apiVersion"],
-    ),
-    (
-        "involvedObject.resourceVersion",
-        &["involvedObject", "resourceVersion"],
-    ),
+    ("involvedObject.apiVersion", &["involvedObject", "apiVersion"]),
+    ("involvedObject.resourceVersion", &["involvedObject", "resourceVersion"]),
     ("involvedObject.fieldPath", &["involvedObject", "fieldPath"]),
     ("reason", &["reason"]),
     ("reportingComponent", &["reportingComponent"]),

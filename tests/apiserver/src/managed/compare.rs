@@ -26,14 +26,7 @@ pub(crate) fn compare(kind: &Kind, old: &Obj, new: &Obj) -> Comparison {
     for key in union_keys(old, new) {
         if let Some(field) = message.field(key) {
             path.push(format!("f:{key}"));
-            walk(
-                old.get(key),
-                new.get(key),
-                &field.ty,
-                Some(field),
-                &mut path,
-                &mut comparison,
-            );
+            walk(old.get(key), new.get(key), &field.ty, Some(field), &mut path, &mut comparison);
             path.pop();
         }
     }
@@ -109,14 +102,7 @@ fn walk(
             keys.dedup();
             for key in keys {
                 path.push(key.clone());
-                walk(
-                    a.get(key).copied(),
-                    b.get(key).copied(),
-                    item,
-                    None,
-                    path,
-                    out,
-                );
+                walk(a.get(key).copied(), b.get(key).copied(), item, None, path, out);
                 path.pop();
             }
         }
@@ -139,13 +125,8 @@ fn as_map<'a>(v: Option<&'a Value>, none: &'a Obj) -> &'a Obj {
 
 /// The items of an associative list by their path elements.
 fn keyed<'a>(list: Option<&'a Value>, kind: &ListKind) -> BTreeMap<String, &'a Value> {
-    let items = list
-        .and_then(Value::as_array)
-        .map_or(&[] as &[Value], Vec::as_slice);
-    items
-        .iter()
-        .map(|item| (element(item, kind), item))
-        .collect()
+    let items = list.and_then(Value::as_array).map_or(&[] as &[Value], Vec::as_slice);
+    items.iter().map(|item| (element(item, kind), item)).collect()
 }
 
 /// The path element of an item.
@@ -188,13 +169,7 @@ fn collect_message(obj: &Obj, message: &Message, path: &mut Vec<String>, set: &m
     }
 }
 
-fn collect(
-    value: &Value,
-    ty: &Type,
-    field: Option<&Field>,
-    path: &mut Vec<String>,
-    set: &mut FieldSet,
-) {
+fn collect(value: &Value, ty: &Type, field: Option<&Field>, path: &mut Vec<String>, set: &mut FieldSet) {
     let empty = match value {
         Value::Object(m) => m.is_empty(),
         Value::Array(a) => a.is_empty(),

@@ -49,10 +49,7 @@ impl FieldSet {
     }
 
     pub(crate) fn intersection(&self, other: &Self) -> Self {
-        let mut set = Self {
-            member: self.member && other.member,
-            children: BTreeMap::new(),
-        };
+        let mut set = Self { member: self.member && other.member, children: BTreeMap::new() };
         for (k, v) in &self.children {
             if let Some(o) = other.children.get(k) {
                 let both = v.intersection(o);
@@ -99,19 +96,8 @@ impl FieldSet {
 
     /// The same set with every parent of a member (`EnsureNamedFieldsAreMembers`).
     pub(crate) fn with_parents(&self) -> Self {
-        let children = self.children.iter().map(|(k, v)| {
-            (
-                k.clone(),
-                Self {
-                    member: true,
-                    ..v.with_parents()
-                },
-            )
-        });
-        Self {
-            member: self.member,
-            children: children.collect(),
-        }
+        let children = self.children.iter().map(|(k, v)| (k.clone(), Self { member: true, ..v.with_parents() }));
+        Self { member: self.member, children: children.collect() }
     }
 
     /// Drops all under one key of the object.
@@ -125,11 +111,7 @@ impl FieldSet {
     }
 
     /// Removes the members from a value.
-    pub(crate) fn remove_from<'a>(
-        &self,
-        value: &mut Value,
-        field_of: &dyn Fn(&str) -> Option<&'a Field>,
-    ) {
+    pub(crate) fn remove_from<'a>(&self, value: &mut Value, field_of: &dyn Fn(&str) -> Option<&'a Field>) {
         for (k, child) in &self.children {
             if let (Some(("f", name)), Value::Object(map)) = (k.split_once(':'), &mut *value) {
                 if child.member {

@@ -12,10 +12,7 @@ fn pod(mut target: Value, patch: Value) -> Result<Value, PatchError> {
 #[test]
 fn merge_patch_sets_adds_and_removes() {
     let mut doc = json!({"a": {"b": 1, "c": [1, 2]}, "d": 1});
-    merge(
-        &mut doc,
-        &json!({"a": {"b": null, "c": [3]}, "e": {"f": null}}),
-    );
+    merge(&mut doc, &json!({"a": {"b": null, "c": [3]}, "e": {"f": null}}));
     assert_eq!(doc, json!({"a": {"c": [3]}, "d": 1, "e": {}}));
 }
 
@@ -27,21 +24,14 @@ fn json_patch_applies_all_or_nothing() {
         {"op": "move", "from": "/b/x~1y", "path": "/c"},
         {"op": "test", "path": "/c", "value": 1},
     ]);
-    assert_eq!(
-        json_patch(&doc, ops.as_array().unwrap()),
-        Ok(json!({"a": [1, 2, 3], "b": {}, "c": 1}))
-    );
+    assert_eq!(json_patch(&doc, ops.as_array().unwrap()), Ok(json!({"a": [1, 2, 3], "b": {}, "c": 1})));
     let bad = json!([{"op": "remove", "path": "/nope"}]);
-    assert_eq!(
-        json_patch(&doc, bad.as_array().unwrap()),
-        Err(PatchError::Inapplicable)
-    );
+    assert_eq!(json_patch(&doc, bad.as_array().unwrap()), Err(PatchError::Inapplicable));
 }
 
 #[test]
 fn strategic_patch_merges_lists_by_key() {
-    let target =
-        json!({"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}});
+    let target = json!({"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}});
     let patch = json!({"spec": {"containers": [{"name": "b", "image": "2"}, {"name": "c"}]}});
     let want = json!({"spec": {"containers": [
         {"name": "a", "image": "1"}, {"name": "b", "image": "2"}, {"name": "c"},
@@ -51,18 +41,11 @@ fn strategic_patch_merges_lists_by_key() {
 
 #[test]
 fn strategic_patch_deletes_an_owner_by_uid() {
-    let target =
-        json!({"metadata": {"ownerReferences": [{"uid": "1", "name": "x"}, {"uid": "2"}]}});
+    let target = json!({"metadata": {"ownerReferences": [{"uid": "1", "name": "x"}, {"uid": "2"}]}});
     let patch = json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": "1"}]}});
-    assert_eq!(
-        pod(target.clone(), patch).unwrap(),
-        json!({"metadata": {"ownerReferences": [{"uid": "2"}]}})
-    );
+    assert_eq!(pod(target.clone(), patch).unwrap(), json!({"metadata": {"ownerReferences": [{"uid": "2"}]}}));
     let keyless = json!({"metadata": {"ownerReferences": [{"name": "x"}]}});
-    assert!(matches!(
-        pod(target, keyless),
-        Err(PatchError::NoMergeKey { key: "uid", .. })
-    ));
+    assert!(matches!(pod(target, keyless), Err(PatchError::NoMergeKey { key: "uid", .. })));
 }
 
 #[test]
@@ -73,8 +56,5 @@ fn strategic_patch_follows_the_order_it_is_given() {
         "$deleteFromPrimitiveList/finalizers": ["b/1"],
         "finalizers": ["c/1"],
     }});
-    assert_eq!(
-        pod(target, patch).unwrap(),
-        json!({"metadata": {"finalizers": ["c/1", "a/1"]}})
-    );
+    assert_eq!(pod(target, patch).unwrap(), json!({"metadata": {"finalizers": ["c/1", "a/1"]}}));
 }

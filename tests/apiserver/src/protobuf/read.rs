@@ -77,16 +77,12 @@ impl<'a> Parts<'a> {
         let tag = u32::try_from(head >> 3).map_err(|_| "proto: illegal tag")?;
         let part = match head & 7 {
             0 => Part::Number(self.varint()?),
-            1 => Part::Number(u64::from_le_bytes(
-                self.take(8)?.try_into().map_err(|_| "unexpected EOF")?,
-            )),
+            1 => Part::Number(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| "unexpected EOF")?)),
             2 => {
                 let len = usize::try_from(self.varint()?).map_err(|_| "unexpected EOF")?;
                 Part::Bytes(self.take(len)?)
             }
-            5 => Part::Number(u64::from(u32::from_le_bytes(
-                self.take(4)?.try_into().map_err(|_| "unexpected EOF")?,
-            ))),
+            5 => Part::Number(u64::from(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| "unexpected EOF")?))),
             other => return Err(format!("proto: illegal wireType {other}")),
         };
         Ok((tag, part))
@@ -120,11 +116,7 @@ fn read_message(id: MessageId, data: &[u8], out: &mut Obj, depth: usize) -> Resu
         } else if let Part::Bytes(inner) = part {
             for part in Parts(inner) {
                 let (inner_tag, part) = part?;
-                if let Some(field) = m
-                    .fields
-                    .iter()
-                    .find(|f| f.nested == Some(tag) && f.tag == inner_tag)
-                {
+                if let Some(field) = m.fields.iter().find(|f| f.nested == Some(tag) && f.tag == inner_tag) {
                     read_field(field, part, out, depth)?;
                 }
             }
@@ -137,9 +129,7 @@ fn read_field(field: &Field, part: Part<'_>, out: &mut Obj, depth: usize) -> Res
     match &field.ty {
         Type::List(item) => {
             if let Some(v) = read_value(item, part, depth)?
-                && let Value::Array(list) = out
-                    .entry(field.name)
-                    .or_insert_with(|| Value::Array(Vec::new()))
+                && let Value::Array(list) = out.entry(field.name).or_insert_with(|| Value::Array(Vec::new()))
             {
                 list.push(v);
             }
@@ -156,11 +146,9 @@ fn read_field(field: &Field, part: Part<'_>, out: &mut Obj, depth: usize) -> Res
                     _ => {}
                 }
             }
-            if let (Some(v), Value::Object(map)) = (
-                value,
-                out.entry(field.name)
-                    .or_insert_with(|| Value::Object(Map::new())),
-            ) {
+            if let (Some(v), Value::Object(map)) =
+                (value, out.entry(field.name).or_insert_with(|| Value::Object(Map::new())))
+            {
                 map.insert(key, v);
             }
         }
@@ -199,14 +187,7 @@ fn read_value(ty: &Type, part: Part<'_>, depth: usize) -> Result<Option<Value>, 
                 }
             }
             let time = seconds.and_then(|s| Timestamp::new(s, nanos).ok());
-            time.map(|t| {
-                if *ty == Type::Time {
-                    rfc3339(t)
-                } else {
-                    rfc3339_micro(t)
-                }
-                .into()
-            })
+            time.map(|t| if *ty == Type::Time { rfc3339(t) } else { rfc3339_micro(t) }.into())
         }
         (Type::IntOrString, Part::Bytes(b)) => {
             let (mut kind, mut int, mut text) = (0, 0, String::new());

@@ -37,11 +37,7 @@ impl Lexer<'_> {
         let end = self.rest.find(stop).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
-        if word.is_empty() {
-            Token::End
-        } else {
-            Token::Word(word.to_owned())
-        }
+        if word.is_empty() { Token::End } else { Token::Word(word.to_owned()) }
     }
 
     fn peek(&self) -> Token {
@@ -73,10 +69,7 @@ impl Lexer<'_> {
                 }
                 Token::Symbol(",") => values.push(String::new()),
                 other => {
-                    return Err(format!(
-                        "found '{}', expected: ',', ')' or identifier",
-                        other.text()
-                    ));
+                    return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
                 }
             }
         }
@@ -93,10 +86,7 @@ pub(super) fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
             Token::Word(_) | Token::Symbol("!") => list.push(requirement(&mut lexer)?),
             Token::End => return Ok(list),
             other => {
-                return Err(format!(
-                    "found '{}', expected: !, identifier, or 'end of string'",
-                    other.text()
-                ));
+                return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text()));
             }
         }
         match lexer.next() {
@@ -104,17 +94,11 @@ pub(super) fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
             Token::Symbol(",") => match lexer.peek() {
                 Token::Word(_) | Token::Symbol("!") => {}
                 other => {
-                    return Err(format!(
-                        "found '{}', expected: identifier after ','",
-                        other.text()
-                    ));
+                    return Err(format!("found '{}', expected: identifier after ','", other.text()));
                 }
             },
             other => {
-                return Err(format!(
-                    "found '{}', expected: ',' or 'end of string'",
-                    other.text()
-                ));
+                return Err(format!("found '{}', expected: ',' or 'end of string'", other.text()));
             }
         }
     }
@@ -133,16 +117,10 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
         return Err(format!("key: Invalid value: \"{key}\": {fault}"));
     }
     if absent {
-        return Ok(Requirement {
-            key,
-            operator: Operator::Absent,
-        });
+        return Ok(Requirement { key, operator: Operator::Absent });
     }
     if matches!(lexer.peek(), Token::End | Token::Symbol(",")) {
-        return Ok(Requirement {
-            key,
-            operator: Operator::Exists,
-        });
+        return Ok(Requirement { key, operator: Operator::Exists });
     }
     let token = lexer.next();
     let operator = match token.text() {
@@ -164,32 +142,21 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
                     let n = value.parse().map_err(|_| {
                         format!("values[0][{key}]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, the value must be an integer")
                     })?;
-                    if op == ">" || op == "gt" {
-                        Operator::Greater(n)
-                    } else {
-                        Operator::Less(n)
-                    }
+                    if op == ">" || op == "gt" { Operator::Greater(n) } else { Operator::Less(n) }
                 }
             }
         }
         other => {
-            return Err(format!(
-                "found '{other}', expected: in, notin, =, ==, !=, gt, lt"
-            ));
+            return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt"));
         }
     };
     if let Operator::In(values) | Operator::NotIn(values) = &operator {
         if values.is_empty() {
-            return Err(
-                "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
-                    .to_string(),
-            );
+            return Err("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_string());
         }
         for (i, v) in values.iter().enumerate() {
             if let Some(fault) = meta::label_value_faults(v).first() {
-                return Err(format!(
-                    "values[{i}][{key}]: Invalid value: \"{v}\": {fault}"
-                ));
+                return Err(format!("values[{i}][{key}]: Invalid value: \"{v}\": {fault}"));
             }
         }
     }

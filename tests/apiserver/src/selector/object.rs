@@ -16,23 +16,11 @@ fn from_label_selector(selector: &Value) -> Vec<Requirement> {
         .flatten()
         .map(|(k, v)| {
             let value = v.as_str().unwrap_or_default().to_owned();
-            Requirement {
-                key: k.clone(),
-                operator: Operator::In(vec![value]),
-            }
+            Requirement { key: k.clone(), operator: Operator::In(vec![value]) }
         })
         .collect();
-    for e in selector
-        .get("matchExpressions")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let key = e
-            .get("key")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+    for e in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+        let key = e.get("key").and_then(Value::as_str).unwrap_or_default().to_owned();
         let values = e
             .get("values")
             .and_then(Value::as_array)
@@ -54,9 +42,7 @@ fn from_label_selector(selector: &Value) -> Vec<Requirement> {
 
 /// Whether a `LabelSelector` object selects labels.
 pub(crate) fn label_selector_matches(selector: &Value, labels: Option<&Obj>) -> bool {
-    from_label_selector(selector)
-        .iter()
-        .all(|r| r.matches(labels.and_then(|l| l.get(&r.key)).and_then(Value::as_str)))
+    from_label_selector(selector).iter().all(|r| r.matches(labels.and_then(|l| l.get(&r.key)).and_then(Value::as_str)))
 }
 
 /// A `LabelSelector` object as text, as the scale subresource has it.
@@ -87,14 +73,8 @@ pub(crate) fn validate_label_selector(selector: &Value, field: &str, causes: &mu
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     for (i, e) in expressions.into_iter().flatten().enumerate() {
         let field = format!("{field}.matchExpressions[{i}]");
-        let values = e
-            .get("values")
-            .and_then(Value::as_array)
-            .is_some_and(|v| !v.is_empty());
-        let operator = e
-            .get("operator")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let values = e.get("values").and_then(Value::as_array).is_some_and(|v| !v.is_empty());
+        let operator = e.get("operator").and_then(Value::as_str).unwrap_or_default();
         match operator {
             "In" | "NotIn" if !values => {
                 let detail = "must be specified when `operator` is 'In' or 'NotIn'";
@@ -107,19 +87,10 @@ pub(crate) fn validate_label_selector(selector: &Value, field: &str, causes: &mu
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             other => {
                 let field = format!("{field}.operator");
-                causes.push(Cause::invalid(
-                    field,
-                    &other.into(),
-                    "not a valid selector operator",
-                ));
+                causes.push(Cause::invalid(field, &other.into(), "not a valid selector operator"));
             }
         }
         let key = e.get("key").and_then(Value::as_str).unwrap_or_default();
-        meta::blame(
-            &format!("{field}.key"),
-            key,
-            meta::qualified_name_faults(key),
-            causes,
-        );
+        meta::blame(&format!("{field}.key"), key, meta::qualified_name_faults(key), causes);
     }
 }

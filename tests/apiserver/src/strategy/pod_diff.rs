@@ -46,13 +46,7 @@ const POD_SPEC: [&str; 36] = [
     "schedulingGroup",
 ];
 /// What the internal security context has in front of the fields of the wire.
-const OF_HOST: [&str; 5] = [
-    "hostNetwork",
-    "hostPID",
-    "hostIPC",
-    "shareProcessNamespace",
-    "hostUsers",
-];
+const OF_HOST: [&str; 5] = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
 /// Lines around a change.
 const CONTEXT: usize = 3;
 /// Lines of a spec that are compared in full; longer ones are cut.
@@ -67,24 +61,13 @@ pub(super) fn diff(old: &Obj, new: &Obj) -> String {
 fn lines(spec: &Obj) -> Vec<String> {
     let mut out = vec!["{".to_owned()];
     let message = schema().message(schema().id("core.PodSpec"));
-    let fields: Vec<&Field> = POD_SPEC
-        .iter()
-        .filter_map(|name| message.field(name))
-        .collect();
+    let fields: Vec<&Field> = POD_SPEC.iter().filter_map(|name| message.field(name)).collect();
     for (i, field) in fields.iter().enumerate() {
         let last = i + 1 == fields.len();
         if field.name == "securityContext" && spec.get(field.name).is_some_and(Value::is_object) {
             security_context(field, spec, &mut out);
         } else {
-            member(
-                &go_name(field.name),
-                &field.ty,
-                field.pointer,
-                spec.get(field.name),
-                last,
-                1,
-                &mut out,
-            );
+            member(&go_name(field.name), &field.ty, field.pointer, spec.get(field.name), last, 1, &mut out);
         }
     }
     out.push("}".to_owned());
@@ -93,34 +76,17 @@ fn lines(spec: &Obj) -> Vec<String> {
 }
 
 fn security_context(field: &Field, spec: &Obj, out: &mut Vec<String>) {
-    let (Type::Message(id), Some(Value::Object(context))) = (&field.ty, spec.get(field.name))
-    else {
+    let (Type::Message(id), Some(Value::Object(context))) = (&field.ty, spec.get(field.name)) else {
         return;
     };
     let pod_spec = schema().message(schema().id("core.PodSpec"));
     out.push(" \"SecurityContext\": {".to_owned());
     for f in OF_HOST.iter().filter_map(|name| pod_spec.field(name)) {
-        member(
-            &go_name(f.name),
-            &f.ty,
-            f.pointer,
-            spec.get(f.name),
-            false,
-            2,
-            out,
-        );
+        member(&go_name(f.name), &f.ty, f.pointer, spec.get(f.name), false, 2, out);
     }
     let own = &schema().message(*id).fields;
     for (i, f) in own.iter().enumerate() {
-        member(
-            &go_name(f.name),
-            &f.ty,
-            f.pointer,
-            context.get(f.name),
-            i + 1 == own.len(),
-            2,
-            out,
-        );
+        member(&go_name(f.name), &f.ty, f.pointer, context.get(f.name), i + 1 == own.len(), 2, out);
     }
     out.push(" },".to_owned());
 }
@@ -195,15 +161,7 @@ fn message(id: MessageId, map: &Obj, depth: usize, out: &mut Vec<String>) {
     }
     out.push(format!("{indent}{{"));
     for (i, f) in fields.iter().enumerate() {
-        member(
-            &go_name(f.name),
-            &f.ty,
-            f.pointer,
-            map.get(f.name),
-            i + 1 == fields.len(),
-            depth + 1,
-            out,
-        );
+        member(&go_name(f.name), &f.ty, f.pointer, map.get(f.name), i + 1 == fields.len(), depth + 1, out);
     }
     out.push(format!("{indent}}}"));
 }
@@ -232,10 +190,7 @@ fn go_name(name: &str) -> String {
         }
     }
     let mut chars = name.chars();
-    chars
-        .next()
-        .map(|c| c.to_uppercase().chain(chars).collect())
-        .unwrap_or_default()
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// One step from the old text to the new.
@@ -250,20 +205,12 @@ fn unified(a: &[String], b: &[String]) -> String {
     let steps = steps(a, b);
     let mut out = String::new();
     let mut at = 0;
-    while let Some(first) = steps[at..]
-        .iter()
-        .position(|s| *s != Step::Keep)
-        .map(|i| at + i)
-    {
+    while let Some(first) = steps[at..].iter().position(|s| *s != Step::Keep).map(|i| at + i) {
         let start = first.saturating_sub(CONTEXT).max(at);
         // A hunk goes on as long as the next change is within twice the context.
         let (mut end, mut kept) = (first, 0);
         while end < steps.len() && kept <= 2 * CONTEXT {
-            kept = if steps[end] == Step::Keep {
-                kept + 1
-            } else {
-                0
-            };
+            kept = if steps[end] == Step::Keep { kept + 1 } else { 0 };
             end += 1;
         }
         let end = end - kept + kept.min(CONTEXT);
@@ -275,20 +222,14 @@ fn unified(a: &[String], b: &[String]) -> String {
 
 fn hunk(a: &[String], b: &[String], steps: &[Step], start: usize, end: usize, out: &mut String) {
     let count = |range: &[Step], not: Step| range.iter().filter(|s| **s != not).count();
-    let (mut i, mut j) = (
-        count(&steps[..start], Step::Add),
-        count(&steps[..start], Step::Drop),
-    );
+    let (mut i, mut j) = (count(&steps[..start], Step::Add), count(&steps[..start], Step::Drop));
     let within = &steps[start..end];
     let range = |begin: usize, n: usize| match n {
         1 => (begin + 1).to_string(),
         0 => format!("{begin},0"),
         n => format!("{},{n}", begin + 1),
     };
-    let (old, new) = (
-        range(i, count(within, Step::Add)),
-        range(j, count(within, Step::Drop)),
-    );
+    let (old, new) = (range(i, count(within, Step::Add)), range(j, count(within, Step::Drop)));
     out.push_str(&format!("@@ -{old} +{new} @@\n"));
     for step in within {
         let (mark, line) = match step {
@@ -307,12 +248,7 @@ fn hunk(a: &[String], b: &[String], steps: &[Step], start: usize, end: usize, ou
 /// The shortest way from one text to the other, by the longest common subsequence between equal ends.
 fn steps(a: &[String], b: &[String]) -> Vec<Step> {
     let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let tail = a[head..]
-        .iter()
-        .rev()
-        .zip(b[head..].iter().rev())
-        .take_while(|(x, y)| x == y)
-        .count();
+    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
     let (x, y) = (&a[head..a.len() - tail], &b[head..b.len() - tail]);
     let width = y.len() + 1;
     let mut common = vec![0u16; (x.len() + 1) * width];
@@ -332,9 +268,7 @@ fn steps(a: &[String], b: &[String]) -> Vec<Step> {
             out.push(Step::Keep);
             i += 1;
             j += 1;
-        } else if i < x.len()
-            && (j == y.len() || common[(i + 1) * width + j] >= common[i * width + j + 1])
-        {
+        } else if i < x.len() && (j == y.len() || common[(i + 1) * width + j] >= common[i * width + j + 1]) {
             out.push(Step::Drop);
             i += 1;
         } else {

@@ -12,13 +12,7 @@ use crate::time::Now;
 use crate::{protobuf, render};
 
 impl ApiServer {
-    pub(super) fn advance_watch(
-        &mut self,
-        watch: &mut Watch,
-        now: Now,
-        limit: usize,
-        out: &mut Vec<u8>,
-    ) -> WatchState {
+    pub(super) fn advance_watch(&mut self, watch: &mut Watch, now: Now, limit: usize, out: &mut Vec<u8>) -> WatchState {
         if watch.closed {
             return WatchState::Ended;
         }
@@ -27,11 +21,7 @@ impl ApiServer {
                 error_frame(watch, error, out);
                 return WatchState::Ended;
             }
-            return if watch.ends_at <= now.monotonic {
-                WatchState::Ended
-            } else {
-                WatchState::Open
-            };
+            return if watch.ends_at <= now.monotonic { WatchState::Ended } else { WatchState::Open };
         }
         loop {
             if out.len() > limit {
@@ -65,11 +55,7 @@ impl ApiServer {
                 next_bookmark(watch.next_bookmark, watch.ends_at)
             };
         }
-        if watch.ends_at <= now.monotonic {
-            WatchState::Ended
-        } else {
-            WatchState::Open
-        }
+        if watch.ends_at <= now.monotonic { WatchState::Ended } else { WatchState::Open }
     }
 
     /// Writes at most one frame; whether there may be another.
@@ -110,10 +96,7 @@ impl ApiServer {
             return true;
         }
         watch.after = rv;
-        let was = event
-            .previous
-            .as_ref()
-            .is_some_and(|o| watch.selector.matches(o));
+        let was = event.previous.as_ref().is_some_and(|o| watch.selector.matches(o));
         let is = !event.deleted && watch.selector.matches(&event.object);
         let kind = match (was, is) {
             (false, false) => return true,
@@ -130,16 +113,9 @@ impl ApiServer {
         } else {
             event.object.clone()
         };
-        let shared = watch
-            .media
-            .form()
-            .filter(|_| kind != "DELETED" || event.deleted);
+        let shared = watch.media.form().filter(|_| kind != "DELETED" || event.deleted);
         if let Some(form) = shared {
-            let key = FrameKey {
-                event: kind.as_bytes()[0],
-                kind: watch.index,
-                form,
-            };
+            let key = FrameKey { event: kind.as_bytes()[0], kind: watch.index, form };
             let (served, media) = (watch.kind, watch.media);
             let frame = event.frame(key, |object| {
                 let mut bytes = Vec::with_capacity(object.json.len() + 64);

@@ -37,50 +37,29 @@ pub(super) fn object_frame(watch: &mut Watch, object: &Arc<Object>, now: Now) ->
         let mut meta = Obj::new();
         meta.insert("resourceVersion".into(), object.rv.to_string().into());
         let columns = !std::mem::replace(&mut watch.columns_sent, true);
-        table::write(
-            watch.kind,
-            std::slice::from_ref(object),
-            &meta,
-            include,
-            columns,
-            now,
-            &mut out,
-        );
+        table::write(watch.kind, std::slice::from_ref(object), &meta, include, columns, now, &mut out);
     } else {
         render::object(watch.kind, object, watch.media, &mut out);
     }
     out
 }
 
-pub(super) fn bookmark(
-    watch: &mut Watch,
-    rv: u64,
-    ends_initial: bool,
-    now: Now,
-    out: &mut Vec<u8>,
-) {
+pub(super) fn bookmark(watch: &mut Watch, rv: u64, ends_initial: bool, now: Now, out: &mut Vec<u8>) {
     let kind = watch.kind;
     let partial = matches!(watch.media.shape, Shape::Partial | Shape::PartialList);
     let mut meta = json!({ "resourceVersion": rv.to_string() });
     if ends_initial {
         meta["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
     }
-    let id = if partial {
-        schema().id("meta.PartialObjectMetadata")
-    } else {
-        kind.message()
-    };
+    let id = if partial { schema().id("meta.PartialObjectMetadata") } else { kind.message() };
     let mut value = zero_message(id);
     value.insert("metadata".into(), meta);
     if !partial && kind.table == REPLICA_SETS {
         // The internal type of a ReplicaSet has a number here, where the wire has a pointer.
         path::map_mut(&mut value, &["spec"]).insert("replicas".into(), 0.into());
     }
-    let (name, version) = if partial {
-        ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned())
-    } else {
-        (kind.kind, kind.api_version())
-    };
+    let (name, version) =
+        if partial { ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()) } else { (kind.kind, kind.api_version()) };
     let mut object = Vec::new();
     match (watch.media.encoding, watch.media.shape) {
         (Encoding::Protobuf, _) => protobuf::envelope(name, &version, id, &value, &mut object),
@@ -103,13 +82,7 @@ pub(super) fn error_frame(watch: &Watch, error: &ApiError, out: &mut Vec<u8>) {
     if watch.media.encoding == Encoding::Protobuf {
         let value: Obj = serde_json::from_slice(&text).unwrap_or_default();
         let mut object = Vec::new();
-        protobuf::envelope(
-            "Status",
-            "v1",
-            schema().id("meta.Status"),
-            &value,
-            &mut object,
-        );
+        protobuf::envelope("Status", "v1", schema().id("meta.Status"), &value, &mut object);
         watch.frame("ERROR", &object, out);
     } else {
         watch.frame("ERROR", &text, out);

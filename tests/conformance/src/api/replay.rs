@@ -49,11 +49,7 @@ pub fn run(case: &Case, target: &mut dyn Target) -> Outcome {
     if let Err(e) = target.reset() {
         return Outcome::Compared(vec![format!("reset: {e}")]);
     }
-    let mut replay = Replay {
-        bindings: Bindings::default(),
-        watches: Vec::new(),
-        subset: case.area == "discovery",
-    };
+    let mut replay = Replay { bindings: Bindings::default(), watches: Vec::new(), subset: case.area == "discovery" };
     let (admin, weak) = target.tokens();
     replay.bindings.set("<token:admin>", &admin);
     replay.bindings.set("<token:weak>", &weak);
@@ -93,53 +89,27 @@ struct Replay {
 }
 
 impl Replay {
-    fn step(
-        &mut self,
-        i: usize,
-        step: &Value,
-        target: &mut dyn Target,
-        out: &mut Vec<String>,
-    ) -> Result<(), Stop> {
+    fn step(&mut self, i: usize, step: &Value, target: &mut dyn Target, out: &mut Vec<String>) -> Result<(), Stop> {
         if let Some(ms) = step.get("sleep_ms").and_then(Value::as_u64) {
             target.sleep(Duration::from_millis(ms));
             return Ok(());
         }
         if let Some(action) = step.get("action").and_then(Value::as_str) {
-            return if target.act(action) {
-                Ok(())
-            } else {
-                Err(Stop::CannotAct)
-            };
+            return if target.act(action) { Ok(()) } else { Err(Stop::CannotAct) };
         }
         let want = step.get("response").unwrap_or(&Value::Null);
-        let max_frames = |v: &Value| {
-            v.get("max_frames")
-                .and_then(Value::as_u64)
-                .and_then(|n| usize::try_from(n).ok())
-        };
+        let max_frames = |v: &Value| v.get("max_frames").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
         if let Some(name) = step.get("collect").and_then(Value::as_str) {
             let at = self.watches.iter().position(|(n, _)| n == name);
-            let (_, watch) = self
-                .watches
-                .remove(at.ok_or_else(|| format!("watch {name} is not open"))?);
+            let (_, watch) = self.watches.remove(at.ok_or_else(|| format!("watch {name} is not open"))?);
             let stream = target.collect(watch, max_frames(step));
             self.bindings.set_now(target.now());
-            self.frames(
-                want,
-                &stream,
-                "application/json",
-                &format!("step {i} collect {name}"),
-                out,
-            );
+            self.frames(want, &stream, "application/json", &format!("step {i} collect {name}"), out);
             return Ok(());
         }
         let recorded = &step["request"];
         let request = self.request(recorded)?;
-        let place = format!(
-            "step {i} {} {}",
-            request.method,
-            recorded["path"].as_str().unwrap_or_default()
-        );
+        let place = format!("step {i} {} {}", request.method, recorded["path"].as_str().unwrap_or_default());
         let (mut answer, mut watch) = target.send(&request)?;
         if let Some(retry) = step.get("retry") {
             let mut left = retry["max_ms"].as_u64().unwrap_or(0);
@@ -153,10 +123,7 @@ impl Replay {
         if let Some(name) = step.get("watch").and_then(Value::as_str) {
             match watch {
                 Some(w) => self.watches.push((name.to_owned(), w)),
-                None => out.push(format!(
-                    "{place}: the watch was not accepted: {}",
-                    answer.status
-                )),
+                None => out.push(format!("{place}: the watch was not accepted: {}", answer.status)),
             }
             return Ok(());
         }
@@ -166,12 +133,8 @@ impl Replay {
                 out.push(format!("{place}: got a stream, want {}", want["status"]));
                 return Ok(());
             }
-            let content = answer
-                .headers
-                .iter()
-                .find(|(n, _)| n == "content-type")
-                .map_or("", |(_, v)| v.as_str())
-                .to_owned();
+            let content =
+                answer.headers.iter().find(|(n, _)| n == "content-type").map_or("", |(_, v)| v.as_str()).to_owned();
             let stream = target.collect(w, max_frames(want).or_else(|| max_frames(step)));
             self.bindings.set_now(target.now());
             self.frames(want, &stream, &content, &place, out);
@@ -183,10 +146,7 @@ impl Replay {
 
     fn request(&self, recorded: &Value) -> Result<Request, String> {
         let text = |v: &Value| self.bindings.resolve(v.as_str().unwrap_or_default());
-        let mut request = Request::new(
-            recorded["method"].as_str().unwrap_or_default(),
-            &text(&recorded["path"])?,
-        );
+        let mut request = Request::new(recorded["method"].as_str().unwrap_or_default(), &text(&recorded["path"])?);
         for (name, value) in recorded["headers"].as_object().into_iter().flatten() {
             request.headers.push((name.clone(), text(value)?));
         }
@@ -199,13 +159,7 @@ impl Replay {
         } else if let Some(fill) = recorded.get("body_fill") {
             let part = |key: &str| fill[key].as_str().unwrap_or_default();
             let count = usize::try_from(fill["count"].as_u64().unwrap_or(0)).unwrap_or(0);
-            request.body = format!(
-                "{}{}{}",
-                part("prefix"),
-                part("char").repeat(count),
-                part("suffix")
-            )
-            .into_bytes();
+            request.body = format!("{}{}{}", part("prefix"), part("char").repeat(count), part("suffix")).into_bytes();
         }
         Ok(request)
     }
@@ -220,11 +174,7 @@ impl Replay {
             ));
         }
         let values = |name: &str| -> Vec<&str> {
-            got.headers
-                .iter()
-                .filter(|(n, _)| n == name)
-                .map(|(_, v)| v.as_str())
-                .collect()
+            got.headers.iter().filter(|(n, _)| n == name).map(|(_, v)| v.as_str()).collect()
         };
         for name in KEPT {
             let want: Vec<&str> = match want["headers"].get(name) {
@@ -237,8 +187,7 @@ impl Replay {
                 out.push(format!("{place} header {name}: want {want:?}, got {got:?}"));
             }
             for (w, g) in want.into_iter().zip(got) {
-                self.bindings
-                    .text(w, g, &format!("{place} header {name}"), out);
+                self.bindings.text(w, g, &format!("{place} header {name}"), out);
             }
         }
     }
@@ -252,28 +201,15 @@ impl Replay {
         if let Some(body) = want.get("body") {
             match serde_json::from_slice::<Value>(&got.body) {
                 Ok(actual) => {
-                    let body = if self.subset {
-                        narrowed(body, &actual)
-                    } else {
-                        body.clone()
-                    };
-                    self.bindings
-                        .value(&body, &actual, &format!("{place} body"), out);
+                    let body = if self.subset { narrowed(body, &actual) } else { body.clone() };
+                    self.bindings.value(&body, &actual, &format!("{place} body"), out);
                 }
-                Err(_) => out.push(format!(
-                    "{place}: want JSON, got {}",
-                    shorten(&String::from_utf8_lossy(&got.body))
-                )),
+                Err(_) => out.push(format!("{place}: want JSON, got {}", shorten(&String::from_utf8_lossy(&got.body)))),
             }
         }
         for key in ["body_text", "raw_text"] {
             if let Some(text) = want.get(key).and_then(Value::as_str) {
-                self.bindings.text(
-                    text,
-                    &String::from_utf8_lossy(&got.body),
-                    &format!("{place} {key}"),
-                    out,
-                );
+                self.bindings.text(text, &String::from_utf8_lossy(&got.body), &format!("{place} {key}"), out);
             }
         }
         if let Some(summary) = want.get("body_summary") {
@@ -281,13 +217,9 @@ impl Replay {
             let mut shown = json!({ "kind": actual["kind"] });
             if let Some(items) = actual["items"].as_array() {
                 shown["items"] = items.len().into();
-                shown["names"] = items
-                    .iter()
-                    .map(|i| i["metadata"]["name"].clone())
-                    .collect();
+                shown["names"] = items.iter().map(|i| i["metadata"]["name"].clone()).collect();
             }
-            self.bindings
-                .value(summary, &shown, &format!("{place} summary"), out);
+            self.bindings.value(summary, &shown, &format!("{place} summary"), out);
         }
         if let Some(proto) = want.get("body_proto") {
             let actual = proto_type_meta(&got.body);
@@ -297,14 +229,7 @@ impl Replay {
         }
     }
 
-    fn frames(
-        &mut self,
-        want: &Value,
-        got: &Stream,
-        content: &str,
-        place: &str,
-        out: &mut Vec<String>,
-    ) {
+    fn frames(&mut self, want: &Value, got: &Stream, content: &str, place: &str, out: &mut Vec<String>) {
         if content.contains("protobuf") {
             let frames = protobuf_frames(&got.body);
             let wanted = want["frames"].as_array().map_or(0, Vec::len);
@@ -314,37 +239,21 @@ impl Replay {
         } else {
             let lines = got.body.split(|b| *b == b'\n').filter(|l| !l.is_empty());
             let frames: Vec<Value> = lines
-                .map(|l| {
-                    serde_json::from_slice(l)
-                        .unwrap_or_else(|_| json!({ "text": String::from_utf8_lossy(l) }))
-                })
+                .map(|l| serde_json::from_slice(l).unwrap_or_else(|_| json!({ "text": String::from_utf8_lossy(l) })))
                 .collect();
             let wanted = collapse(want["frames"].as_array().map_or(&[], Vec::as_slice));
             let frames = collapse(&frames);
             if wanted.len() != frames.len() {
-                let kinds = |l: &[&Value]| {
-                    l.iter()
-                        .map(|f| f["type"].to_string())
-                        .collect::<Vec<_>>()
-                        .join(" ")
-                };
-                out.push(format!(
-                    "{place}: want frames {}, got {}",
-                    kinds(&wanted),
-                    kinds(&frames)
-                ));
+                let kinds = |l: &[&Value]| l.iter().map(|f| f["type"].to_string()).collect::<Vec<_>>().join(" ");
+                out.push(format!("{place}: want frames {}, got {}", kinds(&wanted), kinds(&frames)));
             }
             for (j, (w, g)) in wanted.iter().zip(&frames).enumerate() {
-                self.bindings
-                    .value(w, g, &format!("{place} frame {j}"), out);
+                self.bindings.value(w, g, &format!("{place} frame {j}"), out);
             }
         }
         let ended = want["ended_by"].as_str().unwrap_or_default();
         if ended != got.ended_by {
-            out.push(format!(
-                "{place}: want it ended by {ended}, but it was by {}",
-                got.ended_by
-            ));
+            out.push(format!("{place}: want it ended by {ended}, but it was by {}", got.ended_by));
         }
     }
 
@@ -353,13 +262,8 @@ impl Replay {
         let mut versions: Vec<(u64, &str, u64)> = Vec::new();
         for (symbol, value) in case.recorded() {
             if let Some(symbol) = symbol.strip_suffix(".in_seconds") {
-                let bound = self
-                    .bindings
-                    .get(symbol)
-                    .and_then(|t| t.parse::<Timestamp>().ok());
-                if let (Some(t), Some(at), Some(want)) =
-                    (bound, self.bindings.bound_at(symbol), value.as_i64())
-                {
+                let bound = self.bindings.get(symbol).and_then(|t| t.parse::<Timestamp>().ok());
+                if let (Some(t), Some(at), Some(want)) = (bound, self.bindings.bound_at(symbol), value.as_i64()) {
                     let got = t.as_second() - at;
                     if (got - want).abs() > 3 {
                         out.push(format!("{symbol}: want a time {want} s ahead, got {got} s"));

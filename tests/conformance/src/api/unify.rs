@@ -52,10 +52,7 @@ impl Bindings {
     pub(super) fn resolve_json(&self, value: &Value) -> Result<Value, String> {
         Ok(match value {
             Value::String(s) => Value::String(self.resolve(s)?),
-            Value::Array(list) => list
-                .iter()
-                .map(|v| self.resolve_json(v))
-                .collect::<Result<_, _>>()?,
+            Value::Array(list) => list.iter().map(|v| self.resolve_json(v)).collect::<Result<_, _>>()?,
             Value::Object(map) => {
                 let mut out = Map::new();
                 for (k, v) in map {
@@ -79,19 +76,13 @@ impl Bindings {
             return got.is_empty();
         };
         match first {
-            Part::Literal(l) => got
-                .strip_prefix(l)
-                .is_some_and(|g| self.step(rest, g, bound)),
+            Part::Literal(l) => got.strip_prefix(l).is_some_and(|g| self.step(rest, g, bound)),
             Part::Symbol { text, kind, named } => {
                 if *named {
-                    let known = self
-                        .values
-                        .get(*text)
-                        .or_else(|| bound.iter().find(|(s, _)| s == text).map(|(_, v)| v));
+                    let known =
+                        self.values.get(*text).or_else(|| bound.iter().find(|(s, _)| s == text).map(|(_, v)| v));
                     if let Some(value) = known.cloned() {
-                        return got
-                            .strip_prefix(value.as_str())
-                            .is_some_and(|g| self.step(rest, g, bound));
+                        return got.strip_prefix(value.as_str()).is_some_and(|g| self.step(rest, g, bound));
                     }
                 }
                 for len in kind.class.prefixes(got) {
@@ -116,26 +107,16 @@ impl Bindings {
         }
         let Some(bound) = self.matches(want, got) else {
             let want = self.partly_resolved(want);
-            out.push(format!(
-                "{place}: want {}, got {}",
-                shorten(&want),
-                shorten(got)
-            ));
+            out.push(format!("{place}: want {}, got {}", shorten(&want), shorten(got)));
             return;
         };
         for (symbol, value) in bound {
-            let class = symbol[1..]
-                .split([':', '>'])
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            let class = symbol[1..].split([':', '>']).next().unwrap_or_default().to_owned();
             if kind(&class).is_some_and(|k| k.injective) {
                 let prefix = format!("<{class}:");
                 for (other, v) in &self.values {
                     if other.starts_with(&prefix) && *v == value {
-                        out.push(format!(
-                            "{place}: {symbol} must differ from {other}, but both are {value}"
-                        ));
+                        out.push(format!("{place}: {symbol} must differ from {other}, but both are {value}"));
                     }
                 }
             }
@@ -166,32 +147,18 @@ impl Bindings {
             (Value::Array(w), Value::Array(g)) => {
                 if w.len() != g.len() {
                     let shown = shorten(&got.to_string());
-                    out.push(format!(
-                        "{place}: want {} elements, got {}: {shown}",
-                        w.len(),
-                        g.len()
-                    ));
+                    out.push(format!("{place}: want {} elements, got {}: {shown}", w.len(), g.len()));
                 }
                 for (i, (w, g)) in w.iter().zip(g).enumerate() {
                     self.value(w, g, &format!("{place}[{i}]"), out);
                 }
             }
             _ if want == got => {}
-            _ => out.push(format!(
-                "{place}: want {}, got {}",
-                shorten(&want.to_string()),
-                shorten(&got.to_string())
-            )),
+            _ => out.push(format!("{place}: want {}, got {}", shorten(&want.to_string()), shorten(&got.to_string()))),
         }
     }
 
-    fn object(
-        &mut self,
-        want: &Map<String, Value>,
-        got: &Map<String, Value>,
-        place: &str,
-        out: &mut Vec<String>,
-    ) {
+    fn object(&mut self, want: &Map<String, Value>, got: &Map<String, Value>, place: &str, out: &mut Vec<String>) {
         let mut seen: Vec<&String> = Vec::new();
         for (k, w) in want {
             let mut actual = got.get_key_value(k);
@@ -201,8 +168,7 @@ impl Bindings {
                     !want.contains_key(*g)
                         && !seen.contains(g)
                         && self.matches(k, g).is_some_and(|b| {
-                            b.into_iter()
-                                .for_each(|(s, v)| drop(self.values.insert(s, v)));
+                            b.into_iter().for_each(|(s, v)| drop(self.values.insert(s, v)));
                             true
                         })
                 });
@@ -212,18 +178,12 @@ impl Bindings {
                     seen.push(name);
                     self.value(w, g, &format!("{place}.{k}"), out);
                 }
-                None => out.push(format!(
-                    "{place}.{k}: missing, want {}",
-                    shorten(&w.to_string())
-                )),
+                None => out.push(format!("{place}.{k}: missing, want {}", shorten(&w.to_string()))),
             }
         }
         for (k, g) in got {
             if !seen.contains(&k) {
-                out.push(format!(
-                    "{place}.{k}: unexpected {}",
-                    shorten(&g.to_string())
-                ));
+                out.push(format!("{place}.{k}: unexpected {}", shorten(&g.to_string())));
             }
         }
     }

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 /// Several plain bookmarks in a row count as one.
 pub(super) fn collapse(frames: &[Value]) -> Vec<&Value> {
-    let plain =
-        |f: &Value| f["type"] == "BOOKMARK" && !f.to_string().contains("k8s.io/initial-events-end");
+    let plain = |f: &Value| f["type"] == "BOOKMARK" && !f.to_string().contains("k8s.io/initial-events-end");
     let mut out: Vec<&Value> = Vec::new();
     for f in frames {
         match out.last_mut() {
@@ -21,10 +20,7 @@ fn entry_name(v: &Value) -> Option<&Value> {
     ["name", "resource", "subresource", "groupVersion"]
         .iter()
         .find_map(|k| v.get(*k))
-        .or_else(|| {
-            v.get("metadata")
-                .map(|m| m.get("name").unwrap_or(&Value::Null))
-        })
+        .or_else(|| v.get("metadata").map(|m| m.get("name").unwrap_or(&Value::Null)))
         .or_else(|| v.get("version"))
 }
 
@@ -33,22 +29,14 @@ pub(super) fn narrowed(want: &Value, got: &Value) -> Value {
     match (want, got) {
         (Value::Array(w), Value::Array(g)) if w.iter().all(|v| entry_name(v).is_some()) => g
             .iter()
-            .map(
-                |g| match w.iter().find(|w| entry_name(w) == entry_name(g)) {
-                    Some(w) => narrowed(w, g),
-                    None => json!("<an entry the real server does not have>"),
-                },
-            )
-            .collect(),
-        (Value::Object(w), Value::Object(g)) => w
-            .iter()
-            .map(|(k, v)| {
-                (
-                    k.clone(),
-                    g.get(k).map_or_else(|| v.clone(), |g| narrowed(v, g)),
-                )
+            .map(|g| match w.iter().find(|w| entry_name(w) == entry_name(g)) {
+                Some(w) => narrowed(w, g),
+                None => json!("<an entry the real server does not have>"),
             })
             .collect(),
+        (Value::Object(w), Value::Object(g)) => {
+            w.iter().map(|(k, v)| (k.clone(), g.get(k).map_or_else(|| v.clone(), |g| narrowed(v, g)))).collect()
+        }
         _ => want.clone(),
     }
 }

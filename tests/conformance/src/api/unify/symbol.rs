@@ -42,11 +42,7 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
         "token" => (Class::Token, false, false),
         _ => return None,
     };
-    Some(Kind {
-        class,
-        anonymous,
-        injective,
-    })
+    Some(Kind { class, anonymous, injective })
 }
 
 impl Class {
@@ -55,25 +51,13 @@ impl Class {
         let while_ok = |ok: &dyn Fn(char) -> bool| text.find(|c| !ok(c)).unwrap_or(text.len());
         let fixed = |n: usize, ok: &dyn Fn(usize, u8) -> bool| {
             let bytes = text.as_bytes();
-            if bytes.len() >= n && (0..n).all(|i| ok(i, bytes[i])) {
-                vec![n]
-            } else {
-                Vec::new()
-            }
+            if bytes.len() >= n && (0..n).all(|i| ok(i, bytes[i])) { vec![n] } else { Vec::new() }
         };
-        let down_to = |max: usize, min: usize| {
-            (min..=max)
-                .rev()
-                .filter(|i| text.is_char_boundary(*i))
-                .collect::<Vec<usize>>()
-        };
+        let down_to =
+            |max: usize, min: usize| (min..=max).rev().filter(|i| text.is_char_boundary(*i)).collect::<Vec<usize>>();
         match self {
             Self::Uid => fixed(36, &|i, b| {
-                if [8, 13, 18, 23].contains(&i) {
-                    b == b'-'
-                } else {
-                    b.is_ascii_hexdigit()
-                }
+                if [8, 13, 18, 23].contains(&i) { b == b'-' } else { b.is_ascii_hexdigit() }
             }),
             Self::Suffix => fixed(5, &|_, b| b"bcdfghjklmnpqrstvwxz2456789".contains(&b)),
             Self::Time => fixed(20, &time_byte),
@@ -85,10 +69,7 @@ impl Class {
             }),
             Self::Digits => down_to(while_ok(&|c| c.is_ascii_digit()), 1),
             Self::Hash => down_to(while_ok(&|c| c.is_ascii_hexdigit()), 1),
-            Self::Word => down_to(
-                while_ok(&|c| c.is_ascii_alphanumeric() || "_=-".contains(c)),
-                1,
-            ),
+            Self::Word => down_to(while_ok(&|c| c.is_ascii_alphanumeric() || "_=-".contains(c)), 1),
             Self::Age => down_to(while_ok(&|c| c.is_ascii_digit() || "ydhms".contains(c)), 0),
             Self::Etag => {
                 let end = text.strip_prefix('"').and_then(|t| t.find('"'));
@@ -113,11 +94,7 @@ fn time_byte(i: usize, b: u8) -> bool {
 /// A part of recorded text.
 pub(super) enum Part<'a> {
     Literal(&'a str),
-    Symbol {
-        text: &'a str,
-        kind: Kind,
-        named: bool,
-    },
+    Symbol { text: &'a str, kind: Kind, named: bool },
 }
 
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
@@ -134,11 +111,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
                 if open > start {
                     list.push(Part::Literal(&text[start..open]));
                 }
-                list.push(Part::Symbol {
-                    text: &text[open..close],
-                    kind,
-                    named: !id.is_empty(),
-                });
+                list.push(Part::Symbol { text: &text[open..close], kind, named: !id.is_empty() });
                 start = close;
                 at = close;
             }
