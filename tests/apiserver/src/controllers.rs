@@ -107,53 +107,74 @@ impl ApiServer {
         let Some(object) = self.store.get(table, key).cloned() else {
             return;
         };
+        if !object.deleting {
+            self.collect_dependent(now, table, key, &object);
+            return;
+        }
         let value = object.value();
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
-        let deleting = object.deleting;
-        if deleting && finalizers.iter().any(|f| f == "orphan") {
+        if finalizers.iter().any(|f| f == "orphan") {
             let dependents = self.store.dependents(&object.uid);
             if dependents.is_empty() {
                 self.drop_finalizer(now, table, key, "orphan");
                 return;
             }
             for (t, k) in dependents {
-                self.rewrite(now, t, &k, |v| {
-                    let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
-                    if let Some(list) = owners {
-                        list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&object.uid));
-                    }
-                });
+                self.drop_owner(now, t, &k, &object.uid);
             }
             self.controllers.push(now.monotonic + self.config.controllers_delay, &object.uid);
-        } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
-            let mut blocked = false;
-            for (t, k) in self.store.dependents(&object.uid) {
-                let Some(dependent) = self.store.get(t, &k).cloned() else {
-                    continue;
-                };
-                let owners = dependent.value();
-                blocked |= json::list(&owners, &["metadata", "ownerReferences"]).iter().any(|o| {
-                    o.get("uid").and_then(Value::as_str) == Some(&object.uid)
-                        && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
-                });
-                if !dependent.deleting {
-                    // Only what has dependents itself needs to wait for them.
-                    let policy =
-                        if self.store.dependents(&dependent.uid).is_empty() { "Background" } else { "Foreground" };
-                    let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
-                    drop(self.delete_object(now, stored_kind(t), &k, &options));
-                }
+        } else if finalizers.iter().any(|f| f == "foregroundDeletion") {
+            let dependents = self.store.dependents(&object.uid);
+            let blocked = dependents.iter().any(|(t, k)| self.store.get(*t, k).is_some_and(|d| blocks(d, &object.uid)));
+            for (t, k) in dependents {
+                self.delete_dependent(now, t, &k, &object.uid);
             }
-            // With dependents gone it comes here again.
+            // With its dependents gone it comes here again.
             if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
-        } else if !deleting && !object.owners.is_empty() {
-            let orphaned = object.owners.iter().all(|uid| self.store.by_uid(uid).is_none());
-            if orphaned {
-                drop(self.delete_object(now, stored_kind(table), key, &DeleteOptions::background()));
-            }
         }
+    }
+
+    /// An object goes when all its owners are gone; while one is left, it only forgets the others.
+    fn collect_dependent(&mut self, now: Now, table: usize, key: &Key, object: &Object) {
+        let gone: Vec<&Arc<str>> = object.owners.iter().filter(|uid| self.store.by_uid(uid).is_none()).collect();
+        if gone.is_empty() {
+            return;
+        }
+        if gone.len() == object.owners.len() {
+            let kind = stored_kind(table);
+            drop(self.delete_object(now, kind, key, &DeleteOptions::background()));
+            return;
+        }
+        for uid in gone {
+            self.drop_owner(now, table, key, uid);
+        }
+    }
+
+    /// Deletes a dependent of an owner that waits for it, unless it has another owner.
+    fn delete_dependent(&mut self, now: Now, table: usize, key: &Key, owner: &str) {
+        let Some(dependent) = self.store.get(table, key).cloned() else {
+            return;
+        };
+        if dependent.owners.iter().any(|uid| **uid != *owner && self.store.by_uid(uid).is_some()) {
+            self.drop_owner(now, table, key, owner);
+        } else if !dependent.deleting {
+            // Only what has dependents itself needs to wait for them.
+            let leaf = self.store.dependents(&dependent.uid).is_empty();
+            let policy = if leaf { "Background" } else { "Foreground" };
+            let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
+            drop(self.delete_object(now, stored_kind(table), key, &options));
+        }
+    }
+
+    fn drop_owner(&mut self, now: Now, table: usize, key: &Key, owner: &str) {
+        self.rewrite(now, table, key, |v| {
+            let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
+            if let Some(list) = owners {
+                list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(owner));
+            }
+        });
     }
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {
@@ -222,4 +243,12 @@ impl ApiServer {
             });
         }
     }
+}
+
+/// Whether a dependent keeps its owner from going.
+fn blocks(dependent: &Object, owner: &str) -> bool {
+    let value = dependent.value();
+    json::list(&value, &["metadata", "ownerReferences"]).iter().any(|o| {
+        o.get("uid").and_then(Value::as_str) == Some(owner) && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+    })
 }

@@ -44,9 +44,9 @@ impl ApiServer {
         if watch.error.is_some() {
             return self.advance_watch(watch, now, limit, out);
         }
-        if watch.bookmarks && watch.next_bookmark <= now.monotonic && !self.faults.frozen(watch.kind.resource) {
+        if watch.bookmarks && watch.next_bookmark <= now.monotonic {
             let newest = self.store.table(watch.kind.table).newest();
-            if newest > watch.begun_at {
+            if newest > watch.begun_at && !self.faults.frozen(watch.kind.resource) {
                 bookmark(watch, newest, false, now, out);
             }
             watch.next_bookmark = if watch.next_bookmark + BOOKMARK_BEFORE_END >= watch.ends_at {
