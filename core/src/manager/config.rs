@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::ClientLimits;
 use crate::limits::Limits;
 use crate::object::ReplicaSetKind;
 
@@ -13,6 +14,9 @@ pub struct Config {
     pub kinds: Vec<ReplicaSetKind>,
     /// The namespace to look after; empty for all, the default.
     pub namespace: String,
+    /// How many requests are made a second. Default no limit: servers protect themselves (API priority and fairness).
+    /// [`ClientLimits::default`] is what kube-controller-manager has.
+    pub client_limits: Option<ClientLimits>,
     /// The bounds.
     pub limits: Limits,
     /// The seed of all jitter and of the names of events. Two processes should not have the same.
@@ -27,6 +31,7 @@ impl Default for Config {
         Self {
             kinds: alloc::vec![ReplicaSetKind::ReplicaSet],
             namespace: String::new(),
+            client_limits: None,
             limits: Limits::default(),
             seed: 0,
             watch_list: true,

@@ -14,6 +14,7 @@
 
 mod calls;
 mod config;
+mod limiter;
 mod worker;
 
 use alloc::vec::Vec;
@@ -21,6 +22,7 @@ use core::fmt;
 use core::time::Duration;
 
 pub use config::Config;
+pub use limiter::ClientLimits;
 
 use crate::delta::{InOrderFifo, Queue};
 use crate::error::Misuse;
@@ -35,6 +37,7 @@ use crate::request::{CallId, CallIds, Failure, Outcome, Request};
 use crate::store::Store;
 use crate::time::{Instant, Now};
 use calls::Calls;
+use limiter::Gate;
 use worker::Worker;
 
 /// How long calls in flight may take to end after a stop.
@@ -48,6 +51,7 @@ pub struct Manager {
     workers: Vec<Worker>,
     recorder: Recorder,
     calls: Calls<Owner>,
+    lists: Gate,
     state: State,
     drained: bool,
 }
@@ -82,7 +86,8 @@ impl Manager {
             handler,
             workers,
             recorder: Recorder::new(config.limits, config.seed),
-            calls: Calls::new(config.limits),
+            calls: Calls::new(config.limits, config.client_limits),
+            lists: Gate::new(config.client_limits),
             state: State::Running,
             drained: false,
         }
@@ -177,21 +182,35 @@ impl Manager {
             self.handle_outcome(now, owner, outcome);
             return Some(Output::Cancel(id));
         }
-        let Self { ids, pods, workers, .. } = self;
-        let sets = workers.iter_mut().map(|worker| &mut worker.sets as &mut dyn Feed);
-        let mut feeds = core::iter::once(pods as &mut dyn Feed).chain(sets);
-        if let Some(output) = feeds.find_map(|feed| feed.poll_output(now, ids)) {
+        if let Some(output) = self.poll_feeds(now) {
             return Some(output);
         }
-        drop(feeds);
-        if let Some(call) = self.calls.poll_again(now.instant, &mut self.ids) {
+        if let Some(call) = self.calls.poll_due(now.instant, &mut self.ids) {
             return Some(Output::Call(call));
         }
-        if !self.calls.has_room() {
-            return None;
+        while self.calls.has_room() {
+            let (owner, request) = self.poll_request(now)?;
+            if let Some(call) = self.calls.begin(now.instant, &mut self.ids, request, owner) {
+                return Some(Output::Call(call));
+            }
         }
-        let (owner, request) = self.poll_request(now)?;
-        Some(Output::Call(self.calls.begin(now.instant, &mut self.ids, request, owner)))
+        None
+    }
+
+    /// What the informers want done next.
+    fn poll_feeds(&mut self, now: Now) -> Option<Output> {
+        if let Some(call) = self.lists.poll_due(now.instant) {
+            return Some(Output::Call(call));
+        }
+        let Self { ids, pods, workers, lists, .. } = self;
+        let sets = workers.iter_mut().map(|worker| &mut worker.sets as &mut dyn Feed);
+        let mut feeds = core::iter::once(pods as &mut dyn Feed).chain(sets);
+        loop {
+            let output = feeds.find_map(|feed| feed.poll_output(now, ids))?;
+            if let Some(output) = lists.pass(now.instant, output) {
+                return Some(output);
+            }
+        }
     }
 
     /// The next request of a sync, or else of the recorder: what keeps the sets right goes before what tells of it.
@@ -208,9 +227,12 @@ impl Manager {
     }
 
     fn poll_stopping(&mut self, now: Now, until: Instant) -> Output {
-        let watch = self.feeds().find_map(|feed| feed.stop());
-        if let Some(id) = watch {
-            return Output::Cancel(id);
+        loop {
+            let stopped = self.feeds().find_map(|feed| feed.stop());
+            let Some(id) = stopped else { break };
+            if let Some(cancel) = self.lists.pass(now.instant, Output::Cancel(id)) {
+                return cancel;
+            }
         }
         if until <= now.instant
             && let Some(id) = self.calls.poll_abandoned()
@@ -226,7 +248,7 @@ impl Manager {
 
     fn next_deadline(&self) -> Option<Instant> {
         let feeds = self.workers.iter().map(|worker| worker.sets.next_deadline());
-        let calls = [self.pods.next_deadline(), self.calls.next_deadline()];
+        let calls = [self.pods.next_deadline(), self.calls.next_deadline(), self.lists.next_deadline()];
         // What would make a call is of no use to wake for as long as none may be made.
         let syncs = self.workers.iter().map(Worker::next_deadline).filter(|_| self.has_synced());
         let requests = syncs.chain([self.recorder.next_deadline()]).filter(|_| self.calls.has_room());

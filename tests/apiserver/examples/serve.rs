@@ -6,20 +6,14 @@ use sanskube_apiserver::kubelet::KubeletConfig;
 use sanskube_apiserver::{Server, ServerConfig};
 
 fn main() -> std::io::Result<()> {
-    let port = std::env::args()
-        .nth(1)
-        .and_then(|p| p.parse().ok())
-        .unwrap_or(8001);
+    let port = std::env::args().nth(1).and_then(|p| p.parse().ok()).unwrap_or(8001);
     let config = ServerConfig {
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         kubelet: Some(KubeletConfig::default()),
         ..ServerConfig::default()
     };
     let server = Server::start(config)?;
-    println!(
-        "kubectl --server {} get pods --all-namespaces",
-        server.url()
-    );
+    println!("kubectl --server {} get pods --all-namespaces", server.url());
     loop {
         std::thread::park();
     }

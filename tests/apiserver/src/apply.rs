@@ -98,43 +98,27 @@ impl ApiServer {
             if kind.has(crate::kind::Sub::Status) {
                 fields.drop_top("f:status");
             }
-            let before = Entry {
-                apply: false,
-                manager: BEFORE_FIRST_APPLY.to_owned(),
-                ..self.entry(cx, kind, "", fields)
-            };
+            let before =
+                Entry { apply: false, manager: BEFORE_FIRST_APPLY.to_owned(), ..self.entry(cx, kind, "", fields) };
             entries.push(before);
         }
-        let mine = entries
-            .iter()
-            .position(|e| e.apply && e.manager == entry.manager && e.subresource == sub);
+        let mine = entries.iter().position(|e| e.apply && e.manager == entry.manager && e.subresource == sub);
         let before = mine.map(|i| entries.remove(i));
         let mut bare = live.clone();
         path::meta_mut(&mut bare).remove("managedFields");
         let mut merged = bare.clone();
         let message = schema().message(kind.message());
-        for (k, v) in config
-            .iter()
-            .filter(|(k, _)| *k != "kind" && *k != "apiVersion")
-        {
+        for (k, v) in config.iter().filter(|(k, _)| *k != "kind" && *k != "apiVersion") {
             if k == "status" && sub.is_empty() && kind.has(crate::kind::Sub::Status) {
                 continue;
             }
             if let Some(field) = message.field(k) {
-                merge_value(
-                    merged.entry(k).or_insert(Value::Null),
-                    v,
-                    &field.ty,
-                    Some(field),
-                );
+                merge_value(merged.entry(k).or_insert(Value::Null), v, &field.ty, Some(field));
             }
         }
         if let Some(before) = &before {
             // What it owned and says no more, and nobody else owns, goes.
-            let mut gone = before
-                .fields
-                .with_parents()
-                .difference(&owned.with_parents());
+            let mut gone = before.fields.with_parents().difference(&owned.with_parents());
             for e in &entries {
                 gone = gone.difference(&e.fields.with_parents());
             }
@@ -172,26 +156,13 @@ impl ApiServer {
     }
 
     /// Apply of a Scale.
-    pub(crate) fn apply_scale(
-        &mut self,
-        cx: &mut Context<'_>,
-        old: &Arc<Object>,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn apply_scale(&mut self, cx: &mut Context<'_>, old: &Arc<Object>) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
         let scale = configuration(cx, "Scale", "autoscaling/v1", "autoscaling.Scale")?;
         let replicas = path::int(&scale, &["spec", "replicas"]).unwrap_or(0);
         if replicas < 0 {
-            let cause = Cause::invalid(
-                "spec.replicas",
-                &replicas.into(),
-                "must be greater than or equal to 0",
-            );
-            return Err(ApiError::invalid(
-                "autoscaling",
-                "Scale",
-                &old.key.name,
-                &[cause],
-            ));
+            let cause = Cause::invalid("spec.replicas", &replicas.into(), "must be greater than or equal to 0");
+            return Err(ApiError::invalid("autoscaling", "Scale", &old.key.name, &[cause]));
         }
         let Value::Object(config) = json!({ "spec": { "replicas": replicas } }) else {
             return Err(ApiError::unprocessable());
@@ -214,28 +185,17 @@ impl ApiServer {
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Reads the configuration of an apply, which may leave out what is required of an object.
-fn configuration(
-    cx: &Context<'_>,
-    kind: &str,
-    api_version: &str,
-    message: &str,
-) -> Result<Obj, ApiError> {
-    let value = crate::yaml::parse(&cx.request.body)
-        .map_err(|e| ApiError::bad_request(format!("error decoding YAML: {e}")))?;
+fn configuration(cx: &Context<'_>, kind: &str, api_version: &str, message: &str) -> Result<Obj, ApiError> {
+    let value =
+        crate::yaml::parse(&cx.request.body).map_err(|e| ApiError::bad_request(format!("error decoding YAML: {e}")))?;
     let Value::Object(mut map) = value else {
-        return Err(ApiError::bad_request(
-            "error decoding YAML: the configuration is no object",
-        ));
+        return Err(ApiError::bad_request("error decoding YAML: the configuration is no object"));
     };
-    let (got_kind, got_version) = (
-        path::text(&map, &["kind"]).to_owned(),
-        path::text(&map, &["apiVersion"]).to_owned(),
-    );
+    let (got_kind, got_version) =
+        (path::text(&map, &["kind"]).to_owned(), path::text(&map, &["apiVersion"]).to_owned());
     if got_kind != kind || got_version != api_version {
         let (group, version) = got_version.split_once('/').unwrap_or(("", &got_version));
-        return Err(ApiError::bad_request(format!(
-            "invalid object type: {group}/{version}, Kind={got_kind}"
-        )));
+        return Err(ApiError::bad_request(format!("invalid object type: {group}/{version}, Kind={got_kind}")));
     }
     if path::at(&map, &["metadata", "managedFields"]).is_some() {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
@@ -265,8 +225,7 @@ fn configuration(
             "", cx.place.name
         ))
     };
-    let (_, findings) = decode::from_value(schema().id(message), &Value::Object(map.clone()))
-        .map_err(|e| typed(&e))?;
+    let (_, findings) = decode::from_value(schema().id(message), &Value::Object(map.clone())).map_err(|e| typed(&e))?;
     let undeclared: Vec<String> = findings
         .iter()
         .filter_map(|f| f.strip_prefix("unknown field \"")?.strip_suffix('"'))
@@ -281,16 +240,8 @@ fn configuration(
 
 /// Who owns, as conflicts name it.
 fn describe(e: &Entry) -> String {
-    let sub = if e.subresource.is_empty() {
-        String::new()
-    } else {
-        format!(" with subresource \"{}\"", e.subresource)
-    };
-    let using = if e.apply {
-        String::new()
-    } else {
-        format!(" using {}", e.api_version)
-    };
+    let sub = if e.subresource.is_empty() { String::new() } else { format!(" with subresource \"{}\"", e.subresource) };
+    let using = if e.apply { String::new() } else { format!(" using {}", e.api_version) };
     format!("\"{}\"{sub}{using}", e.manager)
 }
 

@@ -71,10 +71,7 @@ impl ApiServer {
         }
         let namespace = Key::new("", &object.key.namespace);
         if let Some(namespace) = self.store.get(NAMESPACES, &namespace)
-            && namespace
-                .fields
-                .first()
-                .is_some_and(|phase| &**phase == "Terminating")
+            && namespace.fields.first().is_some_and(|phase| &**phase == "Terminating")
         {
             let uid = namespace.uid.clone();
             self.controllers.push(due, &uid);
@@ -120,9 +117,7 @@ impl ApiServer {
             }
             for (t, k) in dependents {
                 self.rewrite(now, t, &k, |v| {
-                    let owners = json::meta_mut(v)
-                        .get_mut("ownerReferences")
-                        .and_then(Value::as_array_mut);
+                    let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
                     if let Some(list) = owners {
                         list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&object.uid));
                     }
@@ -136,17 +131,12 @@ impl ApiServer {
                     continue;
                 };
                 let owners = dependent.value();
-                blocked |= json::list(&owners, &["metadata", "ownerReferences"])
-                    .iter()
-                    .any(|o| {
-                        o.get("uid").and_then(Value::as_str) == Some(&object.uid)
-                            && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
-                    });
+                blocked |= json::list(&owners, &["metadata", "ownerReferences"]).iter().any(|o| {
+                    o.get("uid").and_then(Value::as_str) == Some(&object.uid)
+                        && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+                });
                 if !dependent.deleting {
-                    let options = DeleteOptions {
-                        policy: Some("Foreground".to_owned()),
-                        ..DeleteOptions::default()
-                    };
+                    let options = DeleteOptions { policy: Some("Foreground".to_owned()), ..DeleteOptions::default() };
                     drop(self.delete_object(now, stored_kind(t), &k, &options));
                 }
             }
@@ -155,26 +145,16 @@ impl ApiServer {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
         } else if !deleting && !object.owners.is_empty() {
-            let orphaned = object
-                .owners
-                .iter()
-                .all(|uid| self.store.by_uid(uid).is_none());
+            let orphaned = object.owners.iter().all(|uid| self.store.by_uid(uid).is_none());
             if orphaned {
-                drop(self.delete_object(
-                    now,
-                    stored_kind(table),
-                    key,
-                    &DeleteOptions::background(),
-                ));
+                drop(self.delete_object(now, stored_kind(table), key, &DeleteOptions::background()));
             }
         }
     }
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {
         self.rewrite(now, table, key, |v| {
-            let list = json::meta_mut(v)
-                .get_mut("finalizers")
-                .and_then(Value::as_array_mut);
+            let list = json::meta_mut(v).get_mut("finalizers").and_then(Value::as_array_mut);
             if let Some(list) = list {
                 list.retain(|f| f != name);
             }
@@ -182,13 +162,7 @@ impl ApiServer {
     }
 
     /// Changes an object, and removes it if it waits for nothing any more.
-    fn rewrite(
-        &mut self,
-        now: Now,
-        table: usize,
-        key: &Key,
-        change: impl FnOnce(&mut crate::store::Obj),
-    ) {
+    fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
         let Some(old) = self.store.get(table, key).cloned() else {
             return;
         };
@@ -196,11 +170,7 @@ impl ApiServer {
         change(&mut value);
         let meta = json::meta_mut(&mut value);
         for list in ["finalizers", "ownerReferences"] {
-            if meta
-                .get(list)
-                .and_then(Value::as_array)
-                .is_some_and(Vec::is_empty)
-            {
+            if meta.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
                 meta.remove(list);
             }
         }
@@ -222,29 +192,16 @@ impl ApiServer {
         let Some(namespace) = self.store.get(NAMESPACES, key).cloned() else {
             return;
         };
-        if namespace
-            .fields
-            .first()
-            .is_none_or(|phase| &**phase != "Terminating")
-        {
+        if namespace.fields.first().is_none_or(|phase| &**phase != "Terminating") {
             return;
         }
         let mut left = 0;
         for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
-            let objects = self
-                .store
-                .table(table)
-                .snapshot(&key.name, None, None)
-                .unwrap_or_default();
+            let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
             for object in objects {
                 let gone = !object.deleting
                     && self
-                        .delete_object(
-                            now,
-                            stored_kind(table),
-                            &object.key,
-                            &DeleteOptions::background(),
-                        )
+                        .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
                         .is_ok_and(|d| d.gone);
                 left += usize::from(!gone && table != EVENTS);
             }

@@ -27,10 +27,7 @@ pub(crate) struct Findings {
 ///
 /// # Errors
 /// The wording of the fault: a syntax error, or a value of the wrong type.
-pub(crate) fn from_slice(
-    message: MessageId,
-    text: &[u8],
-) -> Result<(Map<String, Value>, Vec<String>), String> {
+pub(crate) fn from_slice(message: MessageId, text: &[u8]) -> Result<(Map<String, Value>, Vec<String>), String> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let decoded = run(message, &mut deserializer)?;
     deserializer.end().map_err(|e| e.to_string())?;
@@ -41,10 +38,7 @@ pub(crate) fn from_slice(
 ///
 /// # Errors
 /// The wording of the fault: a value of the wrong type.
-pub(crate) fn from_value(
-    message: MessageId,
-    value: &Value,
-) -> Result<(Map<String, Value>, Vec<String>), String> {
+pub(crate) fn from_value(message: MessageId, value: &Value) -> Result<(Map<String, Value>, Vec<String>), String> {
     run(message, value)
 }
 
@@ -55,12 +49,7 @@ where
 {
     let mut findings = Findings::default();
     let ty = Type::Message(message);
-    let seed = Seed {
-        ty: &ty,
-        owner: None,
-        path: &Path::Root,
-        findings: &mut findings,
-    };
+    let seed = Seed { ty: &ty, owner: None, path: &Path::Root, findings: &mut findings };
     let decoded = seed.deserialize(input);
     if let Some(fault) = findings.fault {
         return Err(fault);
@@ -187,16 +176,14 @@ impl Seed<'_> {
     fn number<E: serde::de::Error>(self, n: Number) -> Result<Value, E> {
         match self.ty {
             Type::Int32 | Type::Int64 => match n.as_i64() {
-                Some(i) if *self.ty == Type::Int64 || i32::try_from(i).is_ok() => {
-                    Ok(Value::Number(n))
-                }
+                Some(i) if *self.ty == Type::Int64 || i32::try_from(i).is_ok() => Ok(Value::Number(n)),
                 _ => self.mismatch(&format!("number {n}")),
             },
             Type::Float | Type::Raw => Ok(Value::Number(n)),
             Type::IntOrString if n.as_i64().is_some() => Ok(Value::Number(n)),
-            Type::Quantity => Ok(Value::String(
-                crate::quantity::canonical(&n.to_string()).unwrap_or_else(|| n.to_string()),
-            )),
+            Type::Quantity => {
+                Ok(Value::String(crate::quantity::canonical(&n.to_string()).unwrap_or_else(|| n.to_string())))
+            }
             _ => self.mismatch("number"),
         }
     }
@@ -211,7 +198,8 @@ impl Seed<'_> {
             Type::Quantity => match crate::quantity::canonical(s) {
                 Some(q) => Ok(Value::String(q)),
                 None => self.fault(
-                    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".to_owned(),
+                    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                        .to_owned(),
                 ),
             },
             Type::Time if s.is_empty() => Ok(Value::Null),
@@ -236,37 +224,22 @@ impl Seed<'_> {
 
 /// How Go's `time.Parse` complains about a text that does not have the layout.
 fn time_fault(s: &str, layout: &str) -> String {
-    const PARTS: [(&str, usize); 6] = [
-        ("2006", 4),
-        ("-01", 3),
-        ("-02", 3),
-        ("T15", 3),
-        (":04", 3),
-        (":05", 3),
-    ];
+    const PARTS: [(&str, usize); 6] = [("2006", 4), ("-01", 3), ("-02", 3), ("T15", 3), (":04", 3), (":05", 3)];
     let mut rest = s;
     for (name, len) in PARTS {
         let ok = rest.is_char_boundary(len.min(rest.len()))
             && rest.len() >= len
-            && rest[..len].bytes().zip(name.bytes()).all(|(a, b)| {
-                if b.is_ascii_digit() {
-                    a.is_ascii_digit()
-                } else {
-                    a == b
-                }
-            });
-        if !ok {
-            return format!(
-                "parsing time \"{s}\" as \"{layout}\": cannot parse \"{rest}\" as \"{name}\""
+            && rest[..len].bytes().zip(name.bytes()).all(
+                |(a, b)| {
+                    if b.is_ascii_digit() { a.is_ascii_digit() } else { a == b }
+                },
             );
+        if !ok {
+            return format!("parsing time \"{s}\" as \"{layout}\": cannot parse \"{rest}\" as \"{name}\"");
         }
         rest = &rest[len..];
     }
-    let wanted = if layout.contains(".000000") && !has_micros(rest) {
-        ".000000"
-    } else {
-        "Z07:00"
-    };
+    let wanted = if layout.contains(".000000") && !has_micros(rest) { ".000000" } else { "Z07:00" };
     format!("parsing time \"{s}\" as \"{layout}\": cannot parse \"{rest}\" as \"{wanted}\"")
 }
 
@@ -280,10 +253,7 @@ fn time(s: &str) -> Option<String> {
     if s.len() == 20 && s.ends_with('Z') && s.as_bytes()[10] == b'T' {
         return s.parse::<Timestamp>().ok().map(|_| s.to_owned());
     }
-    let t: Timestamp = s
-        .parse()
-        .ok()
-        .filter(|_| s.as_bytes().get(10) == Some(&b'T'))?;
+    let t: Timestamp = s.parse().ok().filter(|_| s.as_bytes().get(10) == Some(&b'T'))?;
     Some(crate::time::rfc3339(t))
 }
 
@@ -381,12 +351,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut list = Vec::new();
         loop {
             let path = Path::Index(self.path, list.len());
-            let seed = Seed {
-                ty: item,
-                owner: self.owner,
-                path: &path,
-                findings: self.findings,
-            };
+            let seed = Seed { ty: item, owner: self.owner, path: &path, findings: self.findings };
             match seq.next_element_seed(seed)? {
                 Some(Value::Null) => list.push(zero_item(item)),
                 Some(v) => list.push(v),
@@ -408,16 +373,12 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 (Some(m), _) => match m.field(&key) {
                     Some(f) => (&f.ty, Some(m.go_name())),
                     // TypeMeta is inlined into every top level object.
-                    None if matches!(self.path, Path::Root)
-                        && (key == "kind" || key == "apiVersion") =>
-                    {
+                    None if matches!(self.path, Path::Root) && (key == "kind" || key == "apiVersion") => {
                         access.next_value::<IgnoredAny>()?;
                         continue;
                     }
                     None => {
-                        self.findings
-                            .warnings
-                            .push(format!("unknown field \"{}\"", path.strict()));
+                        self.findings.warnings.push(format!("unknown field \"{}\"", path.strict()));
                         access.next_value::<IgnoredAny>()?;
                         continue;
                     }
@@ -426,9 +387,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 (None, _) => (self.ty, self.owner),
             };
             if map.contains_key(&key) {
-                self.findings
-                    .warnings
-                    .push(format!("duplicate field \"{}\"", path.strict()));
+                self.findings.warnings.push(format!("duplicate field \"{}\"", path.strict()));
             }
             // The path of a map's value ends with the map's name.
             let value_path = if message.is_some() { &path } else { self.path };
@@ -454,11 +413,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
 /// Scalars in a map are named by the map alone, structs in it by their key too.
 fn strict_or<'a>(strict: &'a Path<'a>, plain: &'a Path<'a>, ty: &Type) -> &'a Path<'a> {
-    if matches!(ty, Type::Message(_) | Type::Raw) {
-        strict
-    } else {
-        plain
-    }
+    if matches!(ty, Type::Message(_) | Type::Raw) { strict } else { plain }
 }
 
 fn zero_item(ty: &Type) -> Value {

@@ -30,10 +30,7 @@ pub(crate) struct DeleteOptions {
 
 impl DeleteOptions {
     pub(crate) fn background() -> Self {
-        Self {
-            policy: Some("Background".to_owned()),
-            ..Self::default()
-        }
+        Self { policy: Some("Background".to_owned()), ..Self::default() }
     }
 
     /// The options in the body, else in the query.
@@ -49,10 +46,7 @@ impl DeleteOptions {
                 map.insert("propagationPolicy".into(), policy.into());
             }
             if cx.query.get("orphanDependents").is_some() {
-                map.insert(
-                    "orphanDependents".into(),
-                    cx.query.flag("orphanDependents").into(),
-                );
+                map.insert("orphanDependents".into(), cx.query.flag("orphanDependents").into());
             }
             let dry_run = cx.query.all("dryRun");
             if !dry_run.is_empty() {
@@ -66,37 +60,22 @@ impl DeleteOptions {
                     crate::write::go_syntax_error(&cx.request.body, &e)
                 ))
             })?;
-            let kind = body
-                .get("kind")
-                .and_then(Value::as_str)
-                .unwrap_or("DeleteOptions");
+            let kind = body.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
             if kind != "DeleteOptions" {
-                let version = body
-                    .get("apiVersion")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
+                let version = body.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
                 return Err(ApiError::bad_request(format!(
                     "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
                 )));
             }
             let id = schema().id("meta.DeleteOptions");
-            decode::from_value(id, &body)
-                .map_err(ApiError::bad_request)?
-                .0
+            decode::from_value(id, &body).map_err(ApiError::bad_request)?.0
         };
         Self::from_value(&value)
     }
 
     pub(crate) fn from_value(value: &Obj) -> Result<Self, ApiError> {
-        let text = |p: &[&str]| {
-            path::at(value, p)
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-        };
-        let dry_run: Vec<&str> = path::list(value, &["dryRun"])
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
+        let text = |p: &[&str]| path::at(value, p).and_then(Value::as_str).map(str::to_owned);
+        let dry_run: Vec<&str> = path::list(value, &["dryRun"]).iter().filter_map(Value::as_str).collect();
         let options = Self {
             grace: path::int(value, &["gracePeriodSeconds"]),
             policy: text(&["propagationPolicy"]),
@@ -109,30 +88,17 @@ impl DeleteOptions {
         if let Some(policy) = &options.policy {
             if options.orphan_dependents.is_some() {
                 let detail = "orphanDependents and deletionPropagation cannot be both set";
-                causes.push(Cause::invalid(
-                    "propagationPolicy",
-                    &policy.as_str().into(),
-                    detail,
-                ));
+                causes.push(Cause::invalid("propagationPolicy", &policy.as_str().into(), detail));
             } else if !["Foreground", "Background", "Orphan"].contains(&policy.as_str()) {
                 let supported = ["Foreground", "Background", "Orphan", "nil"];
-                causes.push(Cause::not_supported(
-                    "propagationPolicy",
-                    policy,
-                    &supported,
-                ));
+                causes.push(Cause::not_supported("propagationPolicy", policy, &supported));
             }
         }
         validate_dry_run(&dry_run, &mut causes);
         if causes.is_empty() {
             Ok(options)
         } else {
-            Err(ApiError::invalid(
-                "meta.k8s.io",
-                "DeleteOptions",
-                "",
-                &causes,
-            ))
+            Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", &causes))
         }
     }
 
@@ -146,11 +112,8 @@ impl DeleteOptions {
             (None, None) if has("foregroundDeletion") => (false, true),
             (None, None) => (kind.traits.orphans_by_default, false),
         };
-        let mut list: Vec<Value> = present
-            .iter()
-            .filter(|f| *f != "orphan" && *f != "foregroundDeletion")
-            .cloned()
-            .collect();
+        let mut list: Vec<Value> =
+            present.iter().filter(|f| *f != "orphan" && *f != "foregroundDeletion").cloned().collect();
         if orphan {
             list.push("orphan".into());
         }
@@ -174,48 +137,27 @@ impl ApiServer {
         let key = cx.key();
         let Deleted { object, gone } = self.delete_object(cx.now, kind, &key, &options)?;
         if gone && !kind.traits.returns_deleted {
-            let mut details =
-                json!({ "name": &*key.name, "kind": kind.resource, "uid": &*object.uid });
+            let mut details = json!({ "name": &*key.name, "kind": kind.resource, "uid": &*object.uid });
             if !kind.group.is_empty() {
                 details["group"] = kind.group.into();
             }
-            return Ok(Answer::Success {
-                status: 200,
-                details: Some(details),
-            });
+            return Ok(Answer::Success { status: 200, details: Some(details) });
         }
-        Ok(Answer::Object {
-            status: 200,
-            kind,
-            object,
-        })
+        Ok(Answer::Object { status: 200, kind, object })
     }
 
     pub(crate) fn delete_collection(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let options = DeleteOptions::of(cx)?;
         let kind = cx.place.kind;
-        let selector = Selector::parse(
-            kind,
-            cx.query.text("labelSelector"),
-            cx.query.text("fieldSelector"),
-        )?;
-        let found = self
-            .store
-            .table(kind.table)
-            .snapshot(&cx.place.namespace, None, None);
+        let selector = Selector::parse(kind, cx.query.text("labelSelector"), cx.query.text("fieldSelector"))?;
+        let found = self.store.table(kind.table).snapshot(&cx.place.namespace, None, None);
         let mut items = found.unwrap_or_default();
         items.retain(|o| selector.matches(o));
         let rv = self.store.rv().to_string();
         for item in &items {
             self.delete_object(cx.now, kind, &item.key, &options)?;
         }
-        Ok(Answer::List(List {
-            kind,
-            items,
-            rv,
-            token: String::new(),
-            remaining: None,
-        }))
+        Ok(Answer::List(List { kind, items, rv, token: String::new(), remaining: None }))
     }
 
     /// Deletes one object, as far as its grace period and finalizers let it.
@@ -227,48 +169,26 @@ impl ApiServer {
         options: &DeleteOptions,
     ) -> Result<Deleted, ApiError> {
         let subject = kind.subject();
-        let old = self
-            .store
-            .get(kind.table, key)
-            .cloned()
-            .ok_or_else(|| ApiError::not_found(subject, &key.name))?;
+        let old = self.store.get(kind.table, key).cloned().ok_or_else(|| ApiError::not_found(subject, &key.name))?;
         check_preconditions(kind, &old, options)?;
-        if kind.table == NAMESPACES
-            && ["default", "kube-system", "kube-public"].contains(&&*key.name)
-        {
-            return Err(ApiError::forbidden(
-                subject,
-                &key.name,
-                "this namespace may not be deleted",
-            ));
+        if kind.table == NAMESPACES && ["default", "kube-system", "kube-public"].contains(&&*key.name) {
+            return Err(ApiError::forbidden(subject, &key.name, "this namespace may not be deleted"));
         }
         let old_value = old.value();
         let mut value = old_value.clone();
-        let pending = if kind.traits.graceful {
-            mark_graceful(&mut value, now, options)
-        } else {
-            false
-        };
+        let pending = if kind.traits.graceful { mark_graceful(&mut value, now, options) } else { false };
         let present = path::list(&value, &["metadata", "finalizers"]).to_vec();
         let finalizers = options.finalizers(kind, &present);
         let held = !finalizers.is_empty()
             || kind.table == NAMESPACES && !path::list(&value, &["spec", "finalizers"]).is_empty();
-        path::set(
-            path::meta_mut(&mut value),
-            "finalizers",
-            (!finalizers.is_empty()).then(|| finalizers.into()),
-        );
-        if held && !kind.traits.graceful && path::meta_text(&value, "deletionTimestamp").is_empty()
-        {
+        path::set(path::meta_mut(&mut value), "finalizers", (!finalizers.is_empty()).then(|| finalizers.into()));
+        if held && !kind.traits.graceful && path::meta_text(&value, "deletionTimestamp").is_empty() {
             mark_deleted(&mut value, now, kind);
         }
         let stays = held || pending;
         if options.dry_run {
             let object = Arc::new(build(kind.table, &value, old.rv));
-            return Ok(Deleted {
-                object,
-                gone: !stays,
-            });
+            return Ok(Deleted { object, gone: !stays });
         }
         let mut current = old;
         // A pod is marked first even when it goes at once; other kinds just go.
@@ -279,16 +199,10 @@ impl ApiServer {
             self.after_write(now, kind.table, &current);
         }
         if stays {
-            return Ok(Deleted {
-                object: current,
-                gone: false,
-            });
+            return Ok(Deleted { object: current, gone: false });
         }
         let last = self.remove(now, kind.table, &current);
-        Ok(Deleted {
-            object: last,
-            gone: true,
-        })
+        Ok(Deleted { object: last, gone: true })
     }
 
     /// Removes an object; its last state gets the version of the deletion.
@@ -303,10 +217,7 @@ impl ApiServer {
 }
 
 fn check_preconditions(kind: &Kind, old: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
-    let subject = crate::error::Subject {
-        group: kind.group,
-        resource: kind.kind,
-    };
+    let subject = crate::error::Subject { group: kind.group, resource: kind.kind };
     if let Some(uid) = &options.uid
         && **uid != *old.uid
     {
@@ -373,11 +284,7 @@ fn mark_graceful(value: &mut Obj, now: Now, options: &DeleteOptions) -> bool {
     let asked = options.grace.is_some() || !bound || finished;
     if asked && period < present {
         let shift = jiff::SignedDuration::from_secs(period - present);
-        let at = already
-            .parse::<jiff::Timestamp>()
-            .ok()
-            .and_then(|t| t.checked_add(shift).ok())
-            .unwrap_or(now.wall);
+        let at = already.parse::<jiff::Timestamp>().ok().and_then(|t| t.checked_add(shift).ok()).unwrap_or(now.wall);
         meta.insert("deletionTimestamp".into(), rfc3339(at).into());
         meta.insert("deletionGracePeriodSeconds".into(), period.into());
         return period > 0;

@@ -19,13 +19,7 @@ fn text(status: u16, body: &str) -> Response {
 }
 
 /// Answers a path that names no object.
-pub(crate) fn answer(
-    request: &Request,
-    query: &Query,
-    path: &str,
-    known_group: bool,
-    _now: Now,
-) -> Response {
+pub(crate) fn answer(request: &Request, query: &Query, path: &str, known_group: bool, _now: Now) -> Response {
     let error = |e: &ApiError| refusal(e, Media::JSON, &[]);
     let parts: Vec<&str> = path.trim_end_matches('/').split('/').skip(1).collect();
     let health = matches!(parts.first(), Some(&("healthz" | "livez" | "readyz")));
@@ -59,17 +53,12 @@ pub(crate) fn answer(
         Some(_) if request.method != "GET" => error(&ApiError::method_not_allowed()),
         Some(body) => match media::negotiate(request, query) {
             Ok(media) => {
-                let media = Media {
-                    encoding: media::Encoding::Json,
-                    ..media
-                };
+                let media = Media { encoding: media::Encoding::Json, ..media };
                 render::finish(200, body.to_string().into_bytes(), media)
             }
             Err(e) => error(&e),
         },
-        None if known_group || parts.first() == Some(&"api") => {
-            error(&ApiError::no_such_resource())
-        }
+        None if known_group || parts.first() == Some(&"api") => error(&ApiError::no_such_resource()),
         None => text(404, "404 page not found\n"),
     }
 }
@@ -84,11 +73,7 @@ fn version() -> Value {
 }
 
 fn groups() -> Vec<&'static str> {
-    let mut names: Vec<&str> = KINDS
-        .iter()
-        .map(|k| k.group)
-        .filter(|g| !g.is_empty())
-        .collect();
+    let mut names: Vec<&str> = KINDS.iter().map(|k| k.group).filter(|g| !g.is_empty()).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -128,10 +113,7 @@ fn sub_kind(kind: &Kind, sub: Sub) -> (&'static str, &'static str, &'static str)
 }
 
 fn resources(group: &str, version: &str) -> Option<Value> {
-    let mut kinds: Vec<&Kind> = KINDS
-        .iter()
-        .filter(|k| k.group == group && k.version == version)
-        .collect();
+    let mut kinds: Vec<&Kind> = KINDS.iter().filter(|k| k.group == group && k.version == version).collect();
     if kinds.is_empty() {
         return None;
     }
@@ -163,13 +145,8 @@ fn resources(group: &str, version: &str) -> Option<Value> {
             list.push(entry);
         }
     }
-    let group_version = if group.is_empty() {
-        version.to_owned()
-    } else {
-        format!("{group}/{version}")
-    };
-    let mut body =
-        json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": list });
+    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let mut body = json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": list });
     if !group.is_empty() {
         body["apiVersion"] = "v1".into();
     }
@@ -187,11 +164,7 @@ fn wants_aggregated(request: &Request) -> bool {
 /// `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2`.
 fn aggregated(wanted: impl Fn(&Kind) -> bool) -> Response {
     let mut items: Vec<Value> = Vec::new();
-    let mut names: Vec<&str> = KINDS
-        .iter()
-        .filter(|k| wanted(k))
-        .map(|k| k.group)
-        .collect();
+    let mut names: Vec<&str> = KINDS.iter().filter(|k| wanted(k)).map(|k| k.group).collect();
     names.sort_unstable();
     names.dedup();
     for name in names {
@@ -217,24 +190,14 @@ fn aggregated(wanted: impl Fn(&Kind) -> bool) -> Response {
         response
             .body
             .iter()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-                (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3)
-            })
+            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| { (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3) })
     );
-    response.headers = vec![
-        ("content-type", content.to_owned()),
-        ("vary", "Accept".to_owned()),
-        ("etag", etag),
-    ];
+    response.headers = vec![("content-type", content.to_owned()), ("vary", "Accept".to_owned()), ("etag", etag)];
     response
 }
 
 fn aggregated_resource(kind: &Kind) -> Value {
-    let scope = if kind.namespaced {
-        "Namespaced"
-    } else {
-        "Cluster"
-    };
+    let scope = if kind.namespaced { "Namespaced" } else { "Cluster" };
     let mut entry = json!({
         "resource": kind.resource, "singularResource": kind.singular, "scope": scope, "verbs": verbs(kind),
         "responseKind": { "group": "", "version": "", "kind": kind.kind },
@@ -250,11 +213,7 @@ fn aggregated_resource(kind: &Kind) -> Value {
         .iter()
         .map(|sub| {
             let (group, version, name) = sub_kind(kind, *sub);
-            let (group, version) = if name == kind.kind {
-                ("", "")
-            } else {
-                (group, version)
-            };
+            let (group, version) = if name == kind.kind { ("", "") } else { (group, version) };
             json!({
                 "subresource": sub.name(), "verbs": sub_verbs(*sub),
                 "responseKind": { "group": group, "version": version, "kind": name },
@@ -275,18 +234,13 @@ pub(crate) fn forbidden(user: &str, request: &Request, path: &str) -> ApiError {
         ["apis", group, _, rest @ ..] if !rest.is_empty() => (*group, rest),
         _ => {
             let verb = request.method.to_lowercase();
-            return ApiError::path_forbidden(&format!(
-                "forbidden: User \"{user}\" cannot {verb} path \"{path}\""
-            ));
+            return ApiError::path_forbidden(&format!("forbidden: User \"{user}\" cannot {verb} path \"{path}\""));
         }
     };
     let (namespace, resource, name, sub) = match route(path) {
-        Route::Resource(p) => (
-            p.namespace,
-            p.kind.resource.to_owned(),
-            p.name,
-            p.sub.map(|s| s.name().to_owned()).unwrap_or_default(),
-        ),
+        Route::Resource(p) => {
+            (p.namespace, p.kind.resource.to_owned(), p.name, p.sub.map(|s| s.name().to_owned()).unwrap_or_default())
+        }
         _ => match rest {
             ["namespaces", ns, resource, rest @ ..] => split(ns, resource, rest),
             [resource, rest @ ..] => split("", resource, rest),
@@ -305,27 +259,14 @@ pub(crate) fn forbidden(user: &str, request: &Request, path: &str) -> ApiError {
         ("DELETE", false) => "delete",
         _ => "",
     };
-    let full = if sub.is_empty() {
-        resource.clone()
-    } else {
-        format!("{resource}/{sub}")
-    };
+    let full = if sub.is_empty() { resource.clone() } else { format!("{resource}/{sub}") };
     let scope = if namespace.is_empty() {
         "at the cluster scope".to_owned()
     } else {
         format!("in the namespace \"{namespace}\"")
     };
-    let why = format!(
-        "User \"{user}\" cannot {verb} resource \"{full}\" in API group \"{group}\" {scope}"
-    );
-    ApiError::forbidden(
-        Subject {
-            group,
-            resource: &resource,
-        },
-        &name,
-        &why,
-    )
+    let why = format!("User \"{user}\" cannot {verb} resource \"{full}\" in API group \"{group}\" {scope}");
+    ApiError::forbidden(Subject { group, resource: &resource }, &name, &why)
 }
 
 fn split(namespace: &str, resource: &str, rest: &[&str]) -> (String, String, String, String) {

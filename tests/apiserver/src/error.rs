@@ -44,28 +44,12 @@ impl Subject<'_> {
 }
 
 fn qualified(word: &str, group: &str) -> String {
-    if group.is_empty() {
-        word.to_owned()
-    } else {
-        format!("{word}.{group}")
-    }
+    if group.is_empty() { word.to_owned() } else { format!("{word}.{group}") }
 }
 
 impl ApiError {
-    fn new(
-        code: u16,
-        reason: &'static str,
-        message: impl Into<String>,
-        details: Option<Value>,
-    ) -> Self {
-        Self {
-            code,
-            reason,
-            message: message.into(),
-            details,
-            retry_after: None,
-            continue_token: None,
-        }
+    fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Self {
+        Self { code, reason, message: message.into(), details, retry_after: None, continue_token: None }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -77,18 +61,9 @@ impl ApiError {
     }
 
     pub(crate) fn forbidden(subject: Subject<'_>, name: &str, why: &str) -> Self {
-        let named = if name.is_empty() {
-            String::new()
-        } else {
-            format!(" \"{name}\"")
-        };
+        let named = if name.is_empty() { String::new() } else { format!(" \"{name}\"") };
         let message = format!("{}{named} is forbidden: {why}", subject.qualified());
-        Self::new(
-            403,
-            "Forbidden",
-            message,
-            Some(subject.details(name).into()),
-        )
+        Self::new(403, "Forbidden", message, Some(subject.details(name).into()))
     }
 
     /// A path that is no resource.
@@ -103,12 +78,7 @@ impl ApiError {
 
     /// A path that leads nowhere.
     pub(crate) fn no_such_resource() -> Self {
-        Self::new(
-            404,
-            "NotFound",
-            "the server could not find the requested resource",
-            Some(json!({})),
-        )
+        Self::new(404, "NotFound", "the server could not find the requested resource", Some(json!({})))
     }
 
     pub(crate) fn method_not_allowed() -> Self {
@@ -122,19 +92,11 @@ impl ApiError {
 
     pub(crate) fn already_exists(subject: Subject<'_>, name: &str) -> Self {
         let message = format!("{} \"{name}\" already exists", subject.qualified());
-        Self::new(
-            409,
-            "AlreadyExists",
-            message,
-            Some(subject.details(name).into()),
-        )
+        Self::new(409, "AlreadyExists", message, Some(subject.details(name).into()))
     }
 
     pub(crate) fn conflict(subject: Subject<'_>, name: &str, why: &str) -> Self {
-        let message = format!(
-            "Operation cannot be fulfilled on {} \"{name}\": {why}",
-            subject.qualified()
-        );
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", subject.qualified());
         Self::new(409, "Conflict", message, Some(subject.details(name).into()))
     }
 
@@ -161,9 +123,8 @@ impl ApiError {
     }
 
     pub(crate) fn unsupported_media_type(accepted: &str) -> Self {
-        let message = format!(
-            "the body of the request was in an unknown format - accepted media types include: {accepted}"
-        );
+        let message =
+            format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
         Self::new(415, "UnsupportedMediaType", message, None)
     }
 
@@ -187,10 +148,7 @@ impl ApiError {
                 details.insert(key.into(), text.into());
             }
         }
-        details.insert(
-            "causes".into(),
-            causes.iter().map(Cause::to_value).collect(),
-        );
+        details.insert("causes".into(), causes.iter().map(Cause::to_value).collect());
         Self::new(422, "Invalid", message, Some(details.into()))
     }
 
@@ -201,12 +159,7 @@ impl ApiError {
     }
 
     pub(crate) fn too_many_requests(message: &str, causes: Vec<Value>) -> Self {
-        Self::new(
-            429,
-            "TooManyRequests",
-            message,
-            Some(json!({ "causes": causes })),
-        )
+        Self::new(429, "TooManyRequests", message, Some(json!({ "causes": causes })))
     }
 
     /// What the real server did not foresee: a 500 without a reason.
@@ -221,24 +174,13 @@ impl ApiError {
             "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
             "retryAfterSeconds": 1,
         });
-        Self {
-            retry_after: Some(1),
-            ..Self::new(504, "Timeout", message, Some(details))
-        }
+        Self { retry_after: Some(1), ..Self::new(504, "Timeout", message, Some(details)) }
     }
 
     /// Any refusal, as a fault rule words it.
-    pub(crate) fn injected(
-        code: u16,
-        reason: &'static str,
-        message: &str,
-        retry_after: Option<u32>,
-    ) -> Self {
+    pub(crate) fn injected(code: u16, reason: &'static str, message: &str, retry_after: Option<u32>) -> Self {
         let details = retry_after.map(|s| json!({ "retryAfterSeconds": s }));
-        Self {
-            retry_after,
-            ..Self::new(code, reason, message, details)
-        }
+        Self { retry_after, ..Self::new(code, reason, message, details) }
     }
 
     /// The `Status` object as JSON text.
@@ -286,32 +228,16 @@ impl Cause {
     }
 
     pub(crate) fn invalid_text(field: impl Into<String>, value: &str, detail: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            message: format!("Invalid value: {value}: {detail}"),
-            field: field.into(),
-        }
+        Self { reason: "FieldValueInvalid", message: format!("Invalid value: {value}: {detail}"), field: field.into() }
     }
 
     pub(crate) fn required(field: impl Into<String>, detail: &str) -> Self {
-        let message = if detail.is_empty() {
-            "Required value".to_owned()
-        } else {
-            format!("Required value: {detail}")
-        };
-        Self {
-            reason: "FieldValueRequired",
-            message,
-            field: field.into(),
-        }
+        let message = if detail.is_empty() { "Required value".to_owned() } else { format!("Required value: {detail}") };
+        Self { reason: "FieldValueRequired", message, field: field.into() }
     }
 
     pub(crate) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
-        Self {
-            reason: "FieldValueForbidden",
-            message: format!("Forbidden: {detail}"),
-            field: field.into(),
-        }
+        Self { reason: "FieldValueForbidden", message: format!("Forbidden: {detail}"), field: field.into() }
     }
 
     pub(crate) fn not_supported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
@@ -319,46 +245,23 @@ impl Cause {
     }
 
     /// The value is given as JSON.
-    pub(crate) fn not_supported_json(
-        field: impl Into<String>,
-        value: &str,
-        supported: &[&str],
-    ) -> Self {
+    pub(crate) fn not_supported_json(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
         let list: Vec<String> = supported.iter().map(|s| format!("\"{s}\"")).collect();
-        let message = format!(
-            "Unsupported value: {value}: supported values: {}",
-            list.join(", ")
-        );
-        Self {
-            reason: "FieldValueNotSupported",
-            message,
-            field: field.into(),
-        }
+        let message = format!("Unsupported value: {value}: supported values: {}", list.join(", "));
+        Self { reason: "FieldValueNotSupported", message, field: field.into() }
     }
 
     pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
-        Self {
-            reason: "FieldValueDuplicate",
-            message: format!("Duplicate value: {value}"),
-            field: field.into(),
-        }
+        Self { reason: "FieldValueDuplicate", message: format!("Duplicate value: {value}"), field: field.into() }
     }
 
     pub(crate) fn not_found(field: impl Into<String>, value: &Value) -> Self {
-        Self {
-            reason: "FieldValueNotFound",
-            message: format!("Not found: {value}"),
-            field: field.into(),
-        }
+        Self { reason: "FieldValueNotFound", message: format!("Not found: {value}"), field: field.into() }
     }
 
     pub(crate) fn too_long(field: impl Into<String>, max: usize) -> Self {
         let message = format!("Too long: may not be more than {max} bytes");
-        Self {
-            reason: "FieldValueTooLong",
-            message,
-            field: field.into(),
-        }
+        Self { reason: "FieldValueTooLong", message, field: field.into() }
     }
 
     fn to_value(&self) -> Value {

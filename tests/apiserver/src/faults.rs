@@ -76,10 +76,7 @@ impl Faults {
             skip: 0,
             times: 1,
             after_effect: false,
-            failure: Failure::Status {
-                code,
-                retry_after: None,
-            },
+            failure: Failure::Status { code, retry_after: None },
         });
     }
 
@@ -143,11 +140,7 @@ impl Faults {
             Some((Failure::Hangup, true)) => Verdict::HangupAfter,
             Some((Failure::Status { code, retry_after }, after)) => {
                 let response = refusal(&injected(code, retry_after), Media::JSON, &[]);
-                if after {
-                    Verdict::After(response)
-                } else {
-                    Verdict::Instead(response)
-                }
+                if after { Verdict::After(response) } else { Verdict::Instead(response) }
             }
         }
     }
@@ -157,10 +150,7 @@ impl Faults {
     }
 
     pub(crate) fn lag(&self, resource: &str) -> Option<Duration> {
-        self.lags
-            .iter()
-            .find(|(r, _)| r == resource)
-            .map(|(_, lag)| *lag)
+        self.lags.iter().find(|(r, _)| r == resource).map(|(_, lag)| *lag)
     }
 
     /// A watch holds back an event until then.
@@ -182,9 +172,7 @@ impl Faults {
             return None;
         }
         self.opened += 1;
-        self.opened
-            .is_multiple_of(self.cut_one_in)
-            .then_some(self.cut_in_frame)
+        self.opened.is_multiple_of(self.cut_one_in).then_some(self.cut_in_frame)
     }
 
     pub(crate) fn collide_names(&self) -> bool {
@@ -196,31 +184,15 @@ fn injected(code: u16, retry_after: Option<u32>) -> ApiError {
     let (reason, message) = match code {
         401 => ("Unauthorized", "Unauthorized"),
         403 => ("Forbidden", "forbidden by a fault rule"),
-        404 => (
-            "NotFound",
-            "the server could not find the requested resource",
-        ),
-        409 => (
-            "Conflict",
-            "the object has been modified; please apply your changes to the latest version and try again",
-        ),
-        410 => (
-            "Expired",
-            "The resourceVersion for the provided list is too old.",
-        ),
-        429 => (
-            "TooManyRequests",
-            "the server has received too many requests and has asked us to try again later",
-        ),
+        404 => ("NotFound", "the server could not find the requested resource"),
+        409 => {
+            ("Conflict", "the object has been modified; please apply your changes to the latest version and try again")
+        }
+        410 => ("Expired", "The resourceVersion for the provided list is too old."),
+        429 => ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
         500 => ("InternalError", "Internal error occurred: by a fault rule"),
-        503 => (
-            "ServiceUnavailable",
-            "the server is currently unable to handle the request",
-        ),
-        504 => (
-            "Timeout",
-            "Timeout: request did not complete within the allowed duration",
-        ),
+        503 => ("ServiceUnavailable", "the server is currently unable to handle the request"),
+        504 => ("Timeout", "Timeout: request did not complete within the allowed duration"),
         _ => ("", "refused by a fault rule"),
     };
     ApiError::injected(code, reason, message, retry_after)

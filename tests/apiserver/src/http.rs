@@ -84,12 +84,7 @@ impl Server {
         let thread = std::thread::Builder::new()
             .name("apiserver".to_owned())
             .spawn(move || serve(&listener_or_log(listener), &for_thread, &config, &stopped))?;
-        Ok(Self {
-            addr,
-            shared,
-            stop,
-            thread: Some(thread),
-        })
+        Ok(Self { addr, shared, stop, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -113,10 +108,7 @@ impl Server {
     }
 
     /// Calls into the pretend kubelet; `None` if there is none.
-    pub fn with_kubelet<T>(
-        &self,
-        call: impl FnOnce(&mut Kubelet, &mut ApiServer, Now) -> T,
-    ) -> Option<T> {
+    pub fn with_kubelet<T>(&self, call: impl FnOnce(&mut Kubelet, &mut ApiServer, Now) -> T) -> Option<T> {
         let now = self.shared.now();
         let result = {
             let mut state = self.shared.lock();
@@ -167,35 +159,19 @@ struct State {
 impl Shared {
     fn new(config: &ServerConfig) -> Self {
         let begun = Instant::now();
-        let now = Now {
-            monotonic: Duration::ZERO,
-            wall: Timestamp::now(),
-        };
+        let now = Now { monotonic: Duration::ZERO, wall: Timestamp::now() };
         let mut api = ApiServer::new(config.api.clone(), now);
-        api.faults_mut()
-            .close_watches_after(config.close_watches_after);
+        api.faults_mut().close_watches_after(config.close_watches_after);
         if let Some((one_in, frame)) = config.cut_watches {
             api.faults_mut().cut_watches(one_in, frame);
         }
         let kubelet = config.kubelet.clone().map(Kubelet::new);
         let (timer, timer_wake) = bounded(1);
-        Self {
-            state: Mutex::new(State {
-                api,
-                kubelet,
-                watchers: HashMap::new(),
-            }),
-            begun,
-            timer,
-            timer_wake,
-        }
+        Self { state: Mutex::new(State { api, kubelet, watchers: HashMap::new() }), begun, timer, timer_wake }
     }
 
     fn now(&self) -> Now {
-        Now {
-            monotonic: self.begun.elapsed(),
-            wall: Timestamp::now(),
-        }
+        Now { monotonic: self.begun.elapsed(), wall: Timestamp::now() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -206,11 +182,7 @@ impl Shared {
     /// Wakes the watches that have something to say, lets the kubelet look, and the timer.
     fn dispatch(&self) {
         let mut state = self.lock();
-        let State {
-            api,
-            kubelet,
-            watchers,
-        } = &mut *state;
+        let State { api, kubelet, watchers } = &mut *state;
         let mut kubelet_is_due = false;
         loop {
             while let Some(id) = api.poll_ready() {
@@ -242,26 +214,16 @@ impl Shared {
         {
             k.handle_timeout(now, api);
         }
-        let next = [
-            api.poll_deadline(),
-            kubelet.as_ref().and_then(Kubelet::poll_deadline),
-        ];
+        let next = [api.poll_deadline(), kubelet.as_ref().and_then(Kubelet::poll_deadline)];
         next.into_iter().flatten().min()
     }
 }
 
 fn listener_or_log(listener: TcpListener) -> Option<Async<TcpListener>> {
-    Async::new(listener)
-        .map_err(|e| log::error!("the listening socket cannot be used: {e}"))
-        .ok()
+    Async::new(listener).map_err(|e| log::error!("the listening socket cannot be used: {e}")).ok()
 }
 
-fn serve(
-    listener: &Option<Async<TcpListener>>,
-    shared: &Arc<Shared>,
-    config: &ServerConfig,
-    stopped: &Receiver<()>,
-) {
+fn serve(listener: &Option<Async<TcpListener>>, shared: &Arc<Shared>, config: &ServerConfig, stopped: &Receiver<()>) {
     let Some(listener) = listener else { return };
     let executor = Rc::new(LocalExecutor::new());
     let timer = shared.clone();
@@ -325,11 +287,7 @@ impl Shared {
     /// As [`Self::dispatch`], without waking the timer (which is the caller).
     fn dispatch_ready(&self) {
         let mut state = self.lock();
-        let State {
-            api,
-            watchers,
-            kubelet,
-        } = &mut *state;
+        let State { api, watchers, kubelet } = &mut *state;
         let kubelet_watch = kubelet.as_ref().and_then(Kubelet::watch);
         let mut again = false;
         while let Some(id) = api.poll_ready() {

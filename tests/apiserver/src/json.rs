@@ -22,9 +22,7 @@ pub(crate) fn int(obj: &Obj, path: &[&str]) -> Option<i64> {
 
 /// The list at a path, or an empty one.
 pub(crate) fn list<'a>(obj: &'a Obj, path: &[&str]) -> &'a [Value] {
-    at(obj, path)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    at(obj, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The object at a path.

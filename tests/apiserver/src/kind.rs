@@ -50,14 +50,8 @@ pub(crate) enum Sub {
 }
 
 impl Sub {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Binding,
-        Self::Eviction,
-        Self::Finalize,
-        Self::Log,
-        Self::Scale,
-        Self::Status,
-    ];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Binding, Self::Eviction, Self::Finalize, Self::Log, Self::Scale, Self::Status];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -152,20 +146,12 @@ impl std::fmt::Debug for Kind {
 
 impl Kind {
     pub(crate) fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.to_owned()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
+        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
     }
 
     /// The Go package of the internal type.
     pub(crate) fn package(&self) -> &'static str {
-        if self.group.is_empty() {
-            "core"
-        } else {
-            self.group.split('.').next().unwrap_or_default()
-        }
+        if self.group.is_empty() { "core" } else { self.group.split('.').next().unwrap_or_default() }
     }
 
     pub(crate) fn message_name(&self) -> &'static str {
@@ -177,10 +163,7 @@ impl Kind {
     }
 
     pub(crate) fn subject(&self) -> Subject<'static> {
-        Subject {
-            group: self.group,
-            resource: self.resource,
-        }
+        Subject { group: self.group, resource: self.resource }
     }
 
     pub(crate) fn has(&self, sub: Sub) -> bool {
@@ -216,10 +199,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Finalize, Sub::Status],
         fields: &[("status.phase", &["status", "phase"])],
-        traits: Traits {
-            delete_collection: false,
-            ..PLAIN
-        },
+        traits: Traits { delete_collection: false, ..PLAIN },
         strategy: Strategy {
             default: strategy::namespace::default,
             prepare_create: strategy::namespace::prepare_create,
@@ -254,12 +234,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
             ("status.podIPs", &["status", "podIPs"]),
             ("status.nominatedNodeName", &["status", "nominatedNodeName"]),
         ],
-        traits: Traits {
-            graceful: true,
-            returns_deleted: true,
-            generation: true,
-            ..PLAIN
-        },
+        traits: Traits { graceful: true, returns_deleted: true, generation: true, ..PLAIN },
         strategy: Strategy {
             default: strategy::pod::default,
             admit: strategy::pod::admit,
@@ -287,10 +262,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Scale, Sub::Status],
         fields: &[],
-        traits: Traits {
-            generation: true,
-            ..PLAIN
-        },
+        traits: Traits { generation: true, ..PLAIN },
         strategy: Strategy {
             default: strategy::workload::default,
             prepare_create: strategy::workload::prepare_create,
@@ -317,11 +289,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[Sub::Scale, Sub::Status],
         fields: &[("status.replicas", &["status", "replicas"])],
-        traits: Traits {
-            orphans_by_default: true,
-            generation: true,
-            ..PLAIN
-        },
+        traits: Traits { orphans_by_default: true, generation: true, ..PLAIN },
         strategy: Strategy {
             default: strategy::workload::default_replication_controller,
             prepare_create: strategy::workload::prepare_create,
@@ -374,15 +342,8 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[],
         fields: EVENT_FIELDS,
-        traits: Traits {
-            cached: false,
-            create_on_update: true,
-            ..PLAIN
-        },
-        strategy: Strategy {
-            validate: strategy::event::validate,
-            ..NOTHING
-        },
+        traits: Traits { cached: false, create_on_update: true, ..PLAIN },
+        strategy: Strategy { validate: strategy::event::validate, ..NOTHING },
     },
     Kind {
         group: "coordination.k8s.io",
@@ -399,11 +360,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         convert: None,
         subresources: &[],
         fields: &[],
-        traits: Traits {
-            unconditional_update: false,
-            create_on_update: true,
-            ..PLAIN
-        },
+        traits: Traits { unconditional_update: false, create_on_update: true, ..PLAIN },
         strategy: Strategy {
             prepare_create: |lease, _| strategy::lease::drop_disabled(lease),
             prepare_update: |lease, _| strategy::lease::drop_disabled(lease),
@@ -477,11 +434,7 @@ pub(crate) static KINDS: [Kind; TABLES + 1] = [
         }),
         subresources: &[],
         fields: EVENT_FIELDS,
-        traits: Traits {
-            cached: false,
-            create_on_update: true,
-            ..PLAIN
-        },
+        traits: Traits { cached: false, create_on_update: true, ..PLAIN },
         strategy: Strategy {
             validate: strategy::event::validate_v1,
             validate_update: strategy::event::validate_v1_update,
@@ -495,14 +448,8 @@ const EVENT_FIELDS: &[(&str, &[&str])] = &[
     ("involvedObject.namespace", &["involvedObject", "namespace"]),
     ("involvedObject.name", &["involvedObject", "name"]),
     ("involvedObject.uid", &["involvedObject", "uid"]),
-    (
-        "involvedObject.apiVersion",
-        &["involvedObject", "apiVersion"],
-    ),
-    (
-        "involvedObject.resourceVersion",
-        &["involvedObject", "resourceVersion"],
-    ),
+    ("involvedObject.apiVersion", &["involvedObject", "apiVersion"]),
+    ("involvedObject.resourceVersion", &["involvedObject", "resourceVersion"]),
     ("involvedObject.fieldPath", &["involvedObject", "fieldPath"]),
     ("reason", &["reason"]),
     ("reportingComponent", &["reportingComponent"]),

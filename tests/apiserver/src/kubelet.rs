@@ -71,15 +71,7 @@ impl Kubelet {
     /// A kubelet that has seen no pod yet.
     #[must_use]
     pub fn new(config: KubeletConfig) -> Self {
-        Self {
-            config,
-            watch: None,
-            pods: BTreeMap::new(),
-            paused: false,
-            next_node: 0,
-            next_ip: 1,
-            registered: false,
-        }
+        Self { config, watch: None, pods: BTreeMap::new(), paused: false, next_node: 0, next_ip: 1, registered: false }
     }
 
     /// Does nothing until it is resumed; what became due meanwhile is done then.
@@ -96,11 +88,7 @@ impl Kubelet {
     /// When [`Self::handle_timeout`] has something to do next.
     #[must_use]
     pub fn poll_deadline(&self) -> Option<Duration> {
-        if self.paused {
-            None
-        } else {
-            self.pods.values().map(|p| p.at).min()
-        }
+        if self.paused { None } else { self.pods.values().map(|p| p.at).min() }
     }
 
     /// Reads what happened to pods, and does what is due. Calling it early is harmless.
@@ -113,12 +101,8 @@ impl Kubelet {
         if self.paused {
             return;
         }
-        let due: Vec<(String, String)> = self
-            .pods
-            .iter()
-            .filter(|(_, p)| p.at <= now.monotonic)
-            .map(|(k, _)| k.clone())
-            .collect();
+        let due: Vec<(String, String)> =
+            self.pods.iter().filter(|(_, p)| p.at <= now.monotonic).map(|(k, _)| k.clone()).collect();
         for key in due {
             self.act(now, api, &key);
         }
@@ -126,14 +110,7 @@ impl Kubelet {
     }
 
     /// Makes a pod fail, as an eviction by the kubelet does. Whether the pod was there.
-    pub fn fail_pod(
-        &mut self,
-        now: Now,
-        api: &mut ApiServer,
-        namespace: &str,
-        name: &str,
-        reason: &str,
-    ) -> bool {
+    pub fn fail_pod(&mut self, now: Now, api: &mut ApiServer, namespace: &str, name: &str, reason: &str) -> bool {
         let status = json!({ "status": {
             "phase": "Failed", "reason": reason, "message": "The pod was failed on purpose.",
             "conditions": [{ "type": "Ready", "status": "False", "lastTransitionTime": rfc3339(now.wall) }],
@@ -164,14 +141,7 @@ impl Kubelet {
             let target = format!("/api/v1/nodes/{name}/status");
             send(now, api, "PATCH", &target, STRATEGIC, &ready);
             let taints = json!({ "spec": { "taints": null } });
-            send(
-                now,
-                api,
-                "PATCH",
-                &format!("/api/v1/nodes/{name}"),
-                "application/merge-patch+json",
-                &taints,
-            );
+            send(now, api, "PATCH", &format!("/api/v1/nodes/{name}"), "application/merge-patch+json", &taints);
         }
     }
 
@@ -206,17 +176,8 @@ impl Kubelet {
     }
 
     fn observe(&mut self, now: Now, frame: &Value) {
-        let text = |pointer: &str| {
-            frame
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let key = (
-            text("/object/metadata/namespace"),
-            text("/object/metadata/name"),
-        );
+        let text = |pointer: &str| frame.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let key = (text("/object/metadata/namespace"), text("/object/metadata/name"));
         if text("/type") == "DELETED" || text("/object/kind") != "Pod" {
             self.pods.remove(&key);
             return;
@@ -224,17 +185,10 @@ impl Kubelet {
         let uid = text("/object/metadata/uid");
         let bound = !text("/object/spec/nodeName").is_empty();
         let phase = text("/object/status/phase");
-        let conditions = frame
-            .pointer("/object/status/conditions")
-            .and_then(Value::as_array);
-        let ready = conditions
-            .into_iter()
-            .flatten()
-            .any(|c| c["type"] == "Ready" && c["status"] == "True");
+        let conditions = frame.pointer("/object/status/conditions").and_then(Value::as_array);
+        let ready = conditions.into_iter().flatten().any(|c| c["type"] == "Ready" && c["status"] == "True");
         let gated = frame.pointer("/object/spec/schedulingGates").is_some();
-        let deleting = frame
-            .pointer("/object/metadata/deletionTimestamp")
-            .is_some();
+        let deleting = frame.pointer("/object/metadata/deletionTimestamp").is_some();
         let step = match (deleting, bound, phase.as_str()) {
             (true, true, _) => Some((Step::Terminate, self.config.terminate_after)),
             (true, false, _) | (_, _, "Failed" | "Succeeded") => None,
@@ -248,35 +202,18 @@ impl Kubelet {
             self.pods.remove(&key);
             return;
         };
-        if self
-            .pods
-            .get(&key)
-            .is_some_and(|p| p.uid == uid && p.step == step)
-        {
+        if self.pods.get(&key).is_some_and(|p| p.uid == uid && p.step == step) {
             return;
         }
-        let containers = frame
-            .pointer("/object/spec/containers")
-            .and_then(Value::as_array);
+        let containers = frame.pointer("/object/spec/containers").and_then(Value::as_array);
         let containers = containers
             .into_iter()
             .flatten()
             .map(|c| {
-                (
-                    c["name"].as_str().unwrap_or_default().to_owned(),
-                    c["image"].as_str().unwrap_or_default().to_owned(),
-                )
+                (c["name"].as_str().unwrap_or_default().to_owned(), c["image"].as_str().unwrap_or_default().to_owned())
             })
             .collect();
-        self.pods.insert(
-            key,
-            Pod {
-                uid,
-                step,
-                at: now.monotonic + delay,
-                containers,
-            },
-        );
+        self.pods.insert(key, Pod { uid, step, at: now.monotonic + delay, containers });
     }
 
     fn act(&mut self, now: Now, api: &mut ApiServer, key: &(String, String)) {
@@ -328,8 +265,7 @@ impl Kubelet {
                 patch_status(now, api, namespace, name, &uid);
             }
             Step::Terminate => {
-                let options =
-                    json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": pod.uid } });
+                let options = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": pod.uid } });
                 let target = format!("/api/v1/namespaces/{namespace}/pods/{name}");
                 send(now, api, "DELETE", &target, "application/json", &options);
             }
@@ -340,28 +276,13 @@ impl Kubelet {
 const AGENT: &str = "kubelet/v1.36.2";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-fn patch_status(
-    now: Now,
-    api: &mut ApiServer,
-    namespace: &str,
-    name: &str,
-    body: &Value,
-) -> Option<Response> {
+fn patch_status(now: Now, api: &mut ApiServer, namespace: &str, name: &str, body: &Value) -> Option<Response> {
     let target = format!("/api/v1/namespaces/{namespace}/pods/{name}/status");
     send(now, api, "PATCH", &target, STRATEGIC, body)
 }
 
-fn send(
-    now: Now,
-    api: &mut ApiServer,
-    method: &str,
-    target: &str,
-    content: &str,
-    body: &Value,
-) -> Option<Response> {
-    let request = Request::new(method, target)
-        .with_header("user-agent", AGENT)
-        .with_body(content, body.to_string());
+fn send(now: Now, api: &mut ApiServer, method: &str, target: &str, content: &str, body: &Value) -> Option<Response> {
+    let request = Request::new(method, target).with_header("user-agent", AGENT).with_body(content, body.to_string());
     match api.handle_request(now, &request) {
         Reply::Response(response) | Reply::Delayed { response, .. } => Some(response),
         Reply::Hangup | Reply::Watch { .. } => None,

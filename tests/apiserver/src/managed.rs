@@ -55,10 +55,7 @@ impl FieldSet {
     }
 
     pub(crate) fn intersection(&self, other: &Self) -> Self {
-        let mut set = Self {
-            member: self.member && other.member,
-            children: BTreeMap::new(),
-        };
+        let mut set = Self { member: self.member && other.member, children: BTreeMap::new() };
         for (k, v) in &self.children {
             if let Some(o) = other.children.get(k) {
                 let both = v.intersection(o);
@@ -105,19 +102,8 @@ impl FieldSet {
 
     /// The same set with every parent of a member (`EnsureNamedFieldsAreMembers`).
     pub(crate) fn with_parents(&self) -> Self {
-        let children = self.children.iter().map(|(k, v)| {
-            (
-                k.clone(),
-                Self {
-                    member: true,
-                    ..v.with_parents()
-                },
-            )
-        });
-        Self {
-            member: self.member,
-            children: children.collect(),
-        }
+        let children = self.children.iter().map(|(k, v)| (k.clone(), Self { member: true, ..v.with_parents() }));
+        Self { member: self.member, children: children.collect() }
     }
 
     /// Drops all under one key of the object.
@@ -131,11 +117,7 @@ impl FieldSet {
     }
 
     /// Removes the members from a value.
-    pub(crate) fn remove_from<'a>(
-        &self,
-        value: &mut Value,
-        field_of: &dyn Fn(&str) -> Option<&'a Field>,
-    ) {
+    pub(crate) fn remove_from<'a>(&self, value: &mut Value, field_of: &dyn Fn(&str) -> Option<&'a Field>) {
         for (k, child) in &self.children {
             if let (Some(("f", name)), Value::Object(map)) = (k.split_once(':'), &mut *value) {
                 if child.member {
@@ -250,14 +232,7 @@ pub(crate) fn compare(kind: &Kind, old: &Obj, new: &Obj) -> Comparison {
     for key in union_keys(old, new) {
         if let Some(field) = message.field(key) {
             path.push(format!("f:{key}"));
-            walk(
-                old.get(key),
-                new.get(key),
-                &field.ty,
-                Some(field),
-                &mut path,
-                &mut comparison,
-            );
+            walk(old.get(key), new.get(key), &field.ty, Some(field), &mut path, &mut comparison);
             path.pop();
         }
     }
@@ -333,14 +308,7 @@ fn walk(
             keys.dedup();
             for key in keys {
                 path.push(key.clone());
-                walk(
-                    a.get(key).copied(),
-                    b.get(key).copied(),
-                    item,
-                    None,
-                    path,
-                    out,
-                );
+                walk(a.get(key).copied(), b.get(key).copied(), item, None, path, out);
                 path.pop();
             }
         }
@@ -363,13 +331,8 @@ fn as_map<'a>(v: Option<&'a Value>, none: &'a Obj) -> &'a Obj {
 
 /// The items of an associative list by their path elements.
 fn keyed<'a>(list: Option<&'a Value>, kind: &ListKind) -> BTreeMap<String, &'a Value> {
-    let items = list
-        .and_then(Value::as_array)
-        .map_or(&[] as &[Value], Vec::as_slice);
-    items
-        .iter()
-        .map(|item| (element(item, kind), item))
-        .collect()
+    let items = list.and_then(Value::as_array).map_or(&[] as &[Value], Vec::as_slice);
+    items.iter().map(|item| (element(item, kind), item)).collect()
 }
 
 /// The path element of an item.
@@ -402,12 +365,7 @@ pub(crate) fn field_set(kind: &Kind, obj: &Obj) -> FieldSet {
     set
 }
 
-fn collect_message(
-    obj: &Obj,
-    message: &crate::schema::Message,
-    path: &mut Vec<String>,
-    set: &mut FieldSet,
-) {
+fn collect_message(obj: &Obj, message: &crate::schema::Message, path: &mut Vec<String>, set: &mut FieldSet) {
     for (key, value) in obj {
         if let Some(field) = message.field(key) {
             path.push(format!("f:{key}"));
@@ -417,13 +375,7 @@ fn collect_message(
     }
 }
 
-fn collect(
-    value: &Value,
-    ty: &Type,
-    field: Option<&Field>,
-    path: &mut Vec<String>,
-    set: &mut FieldSet,
-) {
+fn collect(value: &Value, ty: &Type, field: Option<&Field>, path: &mut Vec<String>, set: &mut FieldSet) {
     let empty = match value {
         Value::Object(m) => m.is_empty(),
         Value::Array(a) => a.is_empty(),
@@ -527,10 +479,7 @@ pub(crate) fn entries(obj: &Obj) -> Vec<Entry> {
             api_version: json::text(e, &["apiVersion"]).to_owned(),
             subresource: json::text(e, &["subresource"]).to_owned(),
             time: e.get("time").and_then(Value::as_str).map(str::to_owned),
-            fields: e
-                .get("fieldsV1")
-                .map(FieldSet::from_fields_v1)
-                .unwrap_or_default(),
+            fields: e.get("fieldsV1").map(FieldSet::from_fields_v1).unwrap_or_default(),
         })
         .collect()
 }
@@ -539,30 +488,20 @@ pub(crate) fn entries(obj: &Obj) -> Vec<Entry> {
 pub(crate) fn set_entries(obj: &mut Obj, mut list: Vec<Entry>) {
     list.retain(|e| !e.fields.is_empty());
     list.sort_by(|a, b| {
-        (
-            !a.apply,
-            &a.time,
-            &a.manager,
-            &a.api_version,
-            &a.subresource,
-        )
-            .cmp(&(
-                !b.apply,
-                &b.time,
-                &b.manager,
-                &b.api_version,
-                &b.subresource,
-            ))
+        (!a.apply, &a.time, &a.manager, &a.api_version, &a.subresource).cmp(&(
+            !b.apply,
+            &b.time,
+            &b.manager,
+            &b.api_version,
+            &b.subresource,
+        ))
     });
     let values: Vec<Value> = list
         .into_iter()
         .map(|e| {
             let mut map = Map::new();
             map.insert("manager".into(), e.manager.into());
-            map.insert(
-                "operation".into(),
-                if e.apply { "Apply" } else { "Update" }.into(),
-            );
+            map.insert("operation".into(), if e.apply { "Apply" } else { "Update" }.into());
             map.insert("apiVersion".into(), e.api_version.into());
             if let Some(time) = e.time {
                 map.insert("time".into(), time.into());
@@ -605,27 +544,15 @@ pub(crate) fn record_update(kind: &Kind, old: Option<&Obj>, new: &mut Obj, write
                 return;
             }
             // Who sends entries says who owns what; who sends none does not know of them.
-            let given = if writer.subresource.is_empty() {
-                entries(new)
-            } else {
-                Vec::new()
-            };
-            if given.iter().all(|e| e.fields.is_empty()) {
-                list
-            } else {
-                given
-            }
+            let given = if writer.subresource.is_empty() { entries(new) } else { Vec::new() };
+            if given.iter().all(|e| e.fields.is_empty()) { list } else { given }
         }
         None => Vec::new(),
     };
     json::meta_mut(new).remove("managedFields");
     let mut bare = live.clone();
     json::meta_mut(&mut bare).remove("managedFields");
-    let Comparison {
-        mut added,
-        mut modified,
-        removed,
-    } = compare(kind, &bare, new);
+    let Comparison { mut added, mut modified, removed } = compare(kind, &bare, new);
     strip(&mut added);
     strip(&mut modified);
     if old.is_none() && writer.subresource.is_empty() && kind.has(crate::kind::Sub::Status) {

@@ -40,11 +40,7 @@ pub(crate) struct Media {
 }
 
 impl Media {
-    pub(crate) const JSON: Self = Self {
-        encoding: Encoding::Json,
-        shape: Shape::Full,
-        pretty: false,
-    };
+    pub(crate) const JSON: Self = Self { encoding: Encoding::Json, shape: Shape::Full, pretty: false };
 
     pub(crate) fn content_type(&self, stream: bool) -> &'static str {
         match (self.encoding, stream) {
@@ -75,17 +71,12 @@ pub(crate) fn negotiate(request: &Request, query: &Query) -> Result<Media, ApiEr
         Some(v) => v != "false" && v != "0",
         None => {
             let agent = request.header("user-agent").unwrap_or_default();
-            ["curl", "Wget", "Mozilla/5.0"]
-                .iter()
-                .any(|p| agent.starts_with(p))
+            ["curl", "Wget", "Mozilla/5.0"].iter().any(|p| agent.starts_with(p))
         }
     };
     let accept = request.header("accept").unwrap_or_default();
     if accept.trim().is_empty() {
-        return Ok(Media {
-            pretty,
-            ..Media::JSON
-        });
+        return Ok(Media { pretty, ..Media::JSON });
     }
     let mut transform_refused = false;
     for (media_type, parameters) in clauses(accept) {
@@ -95,12 +86,7 @@ pub(crate) fn negotiate(request: &Request, query: &Query) -> Result<Media, ApiEr
             "application/vnd.kubernetes.protobuf" => Encoding::Protobuf,
             _ => continue,
         };
-        let get = |name: &str| {
-            parameters
-                .iter()
-                .find(|(k, _)| k == name)
-                .map_or("", |(_, v)| v.as_str())
-        };
+        let get = |name: &str| parameters.iter().find(|(k, _)| k == name).map_or("", |(_, v)| v.as_str());
         let shape = match (get("as"), get("g"), get("v")) {
             ("", _, _) => Shape::Full,
             ("Table", "meta.k8s.io", "v1" | "v1beta1") => Shape::Table(Include::Metadata),
@@ -111,17 +97,10 @@ pub(crate) fn negotiate(request: &Request, query: &Query) -> Result<Media, ApiEr
                 continue;
             }
         };
-        return Ok(Media {
-            encoding,
-            shape,
-            pretty,
-        });
+        return Ok(Media { encoding, shape, pretty });
     }
     if transform_refused {
-        return Err(ApiError::not_acceptable(
-            format!("only the following media types are accepted: {TYPES}"),
-            None,
-        ));
+        return Err(ApiError::not_acceptable(format!("only the following media types are accepted: {TYPES}"), None));
     }
     let message = format!("406: Not Acceptable\n\nAvailable representations: {TYPES}");
     Err(ApiError::not_acceptable(message, Some(json!({}))))
@@ -139,18 +118,9 @@ pub(crate) fn clauses(accept: &str) -> Vec<Clause> {
             let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
             let parameters: Vec<(String, String)> = parts
                 .filter_map(|p| p.split_once('='))
-                .map(|(k, v)| {
-                    (
-                        k.trim().to_ascii_lowercase(),
-                        v.trim().trim_matches('"').to_owned(),
-                    )
-                })
+                .map(|(k, v)| (k.trim().to_ascii_lowercase(), v.trim().trim_matches('"').to_owned()))
                 .collect();
-            let weight = parameters
-                .iter()
-                .find(|(k, _)| k == "q")
-                .and_then(|(_, v)| v.parse().ok())
-                .unwrap_or(1.0);
+            let weight = parameters.iter().find(|(k, _)| k == "q").and_then(|(_, v)| v.parse().ok()).unwrap_or(1.0);
             (weight, (media_type, parameters))
         })
         .collect();

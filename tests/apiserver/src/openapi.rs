@@ -55,13 +55,10 @@ pub(crate) fn document(path: &str) -> Option<Value> {
                 properties.insert("kind".into(), json!({ "type": "string" }));
             }
         }
-        let scope = if kind.namespaced {
-            "/namespaces/{namespace}"
-        } else {
-            ""
-        };
+        let scope = if kind.namespaced { "/namespaces/{namespace}" } else { "" };
         let base = format!("/{path}{scope}/{}", kind.resource);
-        let parameter = |name: &str| json!({ "name": name, "in": "query", "schema": { "type": "string", "uniqueItems": true } });
+        let parameter =
+            |name: &str| json!({ "name": name, "in": "query", "schema": { "type": "string", "uniqueItems": true } });
         let operation = |action: &str| {
             json!({
                 "parameters": [parameter("dryRun"), parameter("fieldManager"), parameter("fieldValidation")],
@@ -71,10 +68,7 @@ pub(crate) fn document(path: &str) -> Option<Value> {
             })
         };
         paths.insert(base.clone(), json!({ "post": operation("post") }));
-        paths.insert(
-            format!("{base}/{{name}}"),
-            json!({ "put": operation("put"), "patch": operation("patch") }),
-        );
+        paths.insert(format!("{base}/{{name}}"), json!({ "put": operation("put"), "patch": operation("patch") }));
     }
     Some(json!({
         "openapi": "3.0.0",
@@ -85,21 +79,9 @@ pub(crate) fn document(path: &str) -> Option<Value> {
 }
 
 fn schema_name(id: MessageId) -> String {
-    let (package, name) = schema()
-        .message(id)
-        .name
-        .split_once('.')
-        .unwrap_or_default();
-    let prefix = if package == "meta" {
-        "io.k8s.apimachinery.pkg.apis.meta"
-    } else {
-        "io.k8s.api"
-    };
-    if package == "meta" {
-        format!("{prefix}.v1.{name}")
-    } else {
-        format!("{prefix}.{package}.v1.{name}")
-    }
+    let (package, name) = schema().message(id).name.split_once('.').unwrap_or_default();
+    let prefix = if package == "meta" { "io.k8s.apimachinery.pkg.apis.meta" } else { "io.k8s.api" };
+    if package == "meta" { format!("{prefix}.v1.{name}") } else { format!("{prefix}.{package}.v1.{name}") }
 }
 
 fn message(id: MessageId, wanted: &mut Vec<MessageId>) -> (String, Value) {

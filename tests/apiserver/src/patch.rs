@@ -43,11 +43,7 @@ pub(crate) fn json_patch(target: &Value, operations: &[Value]) -> Result<Value, 
         let text = |key: &str| op.get(key).and_then(Value::as_str);
         let path = text("path").ok_or(PatchError::Inapplicable)?;
         match text("op") {
-            Some("add") => add(
-                &mut doc,
-                path,
-                op.get("value").cloned().unwrap_or(Value::Null),
-            )?,
+            Some("add") => add(&mut doc, path, op.get("value").cloned().unwrap_or(Value::Null))?,
             Some("remove") => drop(remove(&mut doc, path)?),
             Some("replace") => {
                 let value = op.get("value").cloned().unwrap_or(Value::Null);
@@ -92,11 +88,7 @@ fn add(doc: &mut Value, path: &str, value: Value) -> Result<(), PatchError> {
             Ok(())
         }
         Some(Value::Array(list)) => {
-            let at = if last == "-" {
-                list.len()
-            } else {
-                last.parse().map_err(|_| PatchError::Inapplicable)?
-            };
+            let at = if last == "-" { list.len() } else { last.parse().map_err(|_| PatchError::Inapplicable)? };
             if at > list.len() {
                 return Err(PatchError::Inapplicable);
             }
@@ -127,11 +119,7 @@ pub(crate) fn strategic(
 ) -> Result<(), PatchError> {
     match patch.get("$patch").and_then(Value::as_str) {
         Some("replace") => {
-            *target = patch
-                .iter()
-                .filter(|(k, _)| *k != "$patch")
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect();
+            *target = patch.iter().filter(|(k, _)| *k != "$patch").map(|(k, v)| (k.clone(), v.clone())).collect();
             return Ok(());
         }
         Some("delete") => {
@@ -140,9 +128,7 @@ pub(crate) fn strategic(
         }
         Some("merge") | None => {}
         Some(other) => {
-            return Err(PatchError::Malformed(format!(
-                "unknown patch type '{other}' in map"
-            )));
+            return Err(PatchError::Malformed(format!("unknown patch type '{other}' in map")));
         }
     }
     if let Some(keep) = patch.get("$retainKeys").and_then(Value::as_array) {
@@ -174,8 +160,7 @@ pub(crate) fn strategic(
     for (k, order) in patch {
         if let Some(list) = k.strip_prefix("$setElementOrder/") {
             let key = message.field(list).map_or("", |f| f.merge_key);
-            if let (Some(Value::Array(items)), Value::Array(order)) = (target.get_mut(list), order)
-            {
+            if let (Some(Value::Array(items)), Value::Array(order)) = (target.get_mut(list), order) {
                 reorder(items, order, key);
             }
         }
@@ -183,12 +168,7 @@ pub(crate) fn strategic(
     Ok(())
 }
 
-fn merge_field(
-    field: &Field,
-    k: &str,
-    target: &mut Map<String, Value>,
-    v: &Value,
-) -> Result<(), PatchError> {
+fn merge_field(field: &Field, k: &str, target: &mut Map<String, Value>, v: &Value) -> Result<(), PatchError> {
     match (&field.ty, v) {
         (Type::Message(id), Value::Object(patch)) => {
             let slot = target.entry(k).or_insert_with(|| Value::Object(Map::new()));
@@ -219,22 +199,14 @@ fn merge_field(
 fn strip_directives(v: &Value) -> Value {
     match v {
         Value::Object(map) => Value::Object(
-            map.iter()
-                .filter(|(k, _)| !k.starts_with('$'))
-                .map(|(k, v)| (k.clone(), strip_directives(v)))
-                .collect(),
+            map.iter().filter(|(k, _)| !k.starts_with('$')).map(|(k, v)| (k.clone(), strip_directives(v))).collect(),
         ),
         Value::Array(list) => list.iter().map(strip_directives).collect(),
         other => other.clone(),
     }
 }
 
-fn merge_list(
-    field: &Field,
-    item: &Type,
-    list: &mut Vec<Value>,
-    patch: &[Value],
-) -> Result<(), PatchError> {
+fn merge_list(field: &Field, item: &Type, list: &mut Vec<Value>, patch: &[Value]) -> Result<(), PatchError> {
     let key = field.merge_key;
     if key.is_empty() {
         // A set of scalars.
@@ -245,24 +217,15 @@ fn merge_list(
         }
         return Ok(());
     }
-    let replace = patch
-        .iter()
-        .any(|p| p.get("$patch").and_then(Value::as_str) == Some("replace"));
+    let replace = patch.iter().any(|p| p.get("$patch").and_then(Value::as_str) == Some("replace"));
     if replace {
-        *list = patch
-            .iter()
-            .filter(|p| p.get("$patch").is_none())
-            .map(strip_directives)
-            .collect();
+        *list = patch.iter().filter(|p| p.get("$patch").is_none()).map(strip_directives).collect();
         return Ok(());
     }
     let before = list.clone();
     let mut order: Vec<&Value> = Vec::new();
     for p in patch {
-        let id = p.get(key).ok_or_else(|| PatchError::NoMergeKey {
-            item: p.clone(),
-            key,
-        })?;
+        let id = p.get(key).ok_or_else(|| PatchError::NoMergeKey { item: p.clone(), key })?;
         if p.get("$patch").and_then(Value::as_str) == Some("delete") {
             list.retain(|v| v.get(key) != Some(id));
             continue;
@@ -292,25 +255,17 @@ fn merge_list(
 /// the others keep their order and stand where they stood relative to the patched ones.
 fn arrange(list: &mut Vec<Value>, before: &[Value], order: &[&Value], key: &str) {
     let place = |v: &Value| before.iter().position(|b| b.get(key) == v.get(key));
-    let (mut patched, others): (Vec<Value>, Vec<Value>) = std::mem::take(list)
-        .into_iter()
-        .partition(|v| v.get(key).is_some_and(|id| order.contains(&id)));
+    let (mut patched, others): (Vec<Value>, Vec<Value>) =
+        std::mem::take(list).into_iter().partition(|v| v.get(key).is_some_and(|id| order.contains(&id)));
     patched.sort_by_key(|v| order.iter().position(|id| Some(*id) == v.get(key)));
-    let (mut patched, mut others) = (
-        patched.into_iter().peekable(),
-        others.into_iter().peekable(),
-    );
+    let (mut patched, mut others) = (patched.into_iter().peekable(), others.into_iter().peekable());
     while let (Some(p), Some(o)) = (patched.peek(), others.peek()) {
         // An item that was there before stays before those that came after it.
         let other_first = match (place(p), place(o)) {
             (Some(p), Some(o)) => o < p,
             _ => false,
         };
-        let next = if other_first {
-            others.next()
-        } else {
-            patched.next()
-        };
+        let next = if other_first { others.next() } else { patched.next() };
         list.extend(next);
     }
     list.extend(patched);
@@ -319,26 +274,17 @@ fn arrange(list: &mut Vec<Value>, before: &[Value], order: &[&Value], key: &str)
 
 fn reorder(items: &mut Vec<Value>, order: &[Value], key: &str) {
     let id = |v: &Value| {
-        if key.is_empty() {
-            v.clone()
-        } else {
-            v.get(key).cloned().unwrap_or(Value::Null)
-        }
+        if key.is_empty() { v.clone() } else { v.get(key).cloned().unwrap_or(Value::Null) }
     };
     let wanted: Vec<Value> = order.iter().map(id).collect();
     let before: Vec<Value> = items.iter().map(id).collect();
-    let (mut listed, others): (Vec<Value>, Vec<Value>) = std::mem::take(items)
-        .into_iter()
-        .partition(|v| wanted.contains(&id(v)));
+    let (mut listed, others): (Vec<Value>, Vec<Value>) =
+        std::mem::take(items).into_iter().partition(|v| wanted.contains(&id(v)));
     listed.sort_by_key(|v| wanted.iter().position(|w| *w == id(v)));
     let place = |v: &Value| before.iter().position(|b| *b == id(v));
     let (mut listed, mut others) = (listed.into_iter().peekable(), others.into_iter().peekable());
     while let (Some(l), Some(o)) = (listed.peek(), others.peek()) {
-        let next = if place(o) < place(l) {
-            others.next()
-        } else {
-            listed.next()
-        };
+        let next = if place(o) < place(l) { others.next() } else { listed.next() };
         items.extend(next);
     }
     items.extend(listed);
@@ -361,10 +307,7 @@ mod tests {
     #[test]
     fn merge_patch_sets_adds_and_removes() {
         let mut doc = json!({"a": {"b": 1, "c": [1, 2]}, "d": 1});
-        merge(
-            &mut doc,
-            &json!({"a": {"b": null, "c": [3]}, "e": {"f": null}}),
-        );
+        merge(&mut doc, &json!({"a": {"b": null, "c": [3]}, "e": {"f": null}}));
         assert_eq!(doc, json!({"a": {"c": [3]}, "d": 1, "e": {}}));
     }
 
@@ -376,15 +319,9 @@ mod tests {
             {"op": "move", "from": "/b/x~1y", "path": "/c"},
             {"op": "test", "path": "/c", "value": 1},
         ]);
-        assert_eq!(
-            json_patch(&doc, ops.as_array().unwrap()),
-            Ok(json!({"a": [1, 2, 3], "b": {}, "c": 1}))
-        );
+        assert_eq!(json_patch(&doc, ops.as_array().unwrap()), Ok(json!({"a": [1, 2, 3], "b": {}, "c": 1})));
         let bad = json!([{"op": "remove", "path": "/nope"}]);
-        assert_eq!(
-            json_patch(&doc, bad.as_array().unwrap()),
-            Err(PatchError::Inapplicable)
-        );
+        assert_eq!(json_patch(&doc, bad.as_array().unwrap()), Err(PatchError::Inapplicable));
     }
 
     #[test]
@@ -399,18 +336,11 @@ mod tests {
 
     #[test]
     fn strategic_patch_deletes_an_owner_by_uid() {
-        let target =
-            json!({"metadata": {"ownerReferences": [{"uid": "1", "name": "x"}, {"uid": "2"}]}});
+        let target = json!({"metadata": {"ownerReferences": [{"uid": "1", "name": "x"}, {"uid": "2"}]}});
         let patch = json!({"metadata": {"ownerReferences": [{"$patch": "delete", "uid": "1"}]}});
-        assert_eq!(
-            pod(target.clone(), patch).unwrap(),
-            json!({"metadata": {"ownerReferences": [{"uid": "2"}]}})
-        );
+        assert_eq!(pod(target.clone(), patch).unwrap(), json!({"metadata": {"ownerReferences": [{"uid": "2"}]}}));
         let keyless = json!({"metadata": {"ownerReferences": [{"name": "x"}]}});
-        assert!(matches!(
-            pod(target, keyless),
-            Err(PatchError::NoMergeKey { key: "uid", .. })
-        ));
+        assert!(matches!(pod(target, keyless), Err(PatchError::NoMergeKey { key: "uid", .. })));
     }
 
     #[test]
@@ -421,9 +351,6 @@ mod tests {
             "$deleteFromPrimitiveList/finalizers": ["b/1"],
             "finalizers": ["c/1"],
         }});
-        assert_eq!(
-            pod(target, patch).unwrap(),
-            json!({"metadata": {"finalizers": ["c/1", "a/1"]}})
-        );
+        assert_eq!(pod(target, patch).unwrap(), json!({"metadata": {"finalizers": ["c/1", "a/1"]}}));
     }
 }

@@ -37,13 +37,7 @@ fn number(tag: u32, n: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends an object with magic and envelope.
-pub(crate) fn envelope(
-    kind: &str,
-    api_version: &str,
-    id: MessageId,
-    value: &Obj,
-    out: &mut Vec<u8>,
-) {
+pub(crate) fn envelope(kind: &str, api_version: &str, id: MessageId, value: &Obj, out: &mut Vec<u8>) {
     let mut raw = Vec::new();
     message(id, value, &mut raw);
     wrap(kind, api_version, &raw, out);
@@ -95,11 +89,7 @@ pub(crate) fn watch_frame(event: &str, object: &[u8], out: &mut Vec<u8>) {
 /// Appends a message without envelope.
 fn message(id: MessageId, value: &Obj, out: &mut Vec<u8>) {
     let m = schema().message(id);
-    let mut order: Vec<(u32, &Field)> = m
-        .fields
-        .iter()
-        .map(|f| (f.nested.unwrap_or(f.tag), f))
-        .collect();
+    let mut order: Vec<(u32, &Field)> = m.fields.iter().map(|f| (f.nested.unwrap_or(f.tag), f)).collect();
     order.sort_by_key(|(tag, f)| (*tag, f.tag));
     let mut i = 0;
     while i < order.len() {
@@ -122,9 +112,7 @@ fn message(id: MessageId, value: &Obj, out: &mut Vec<u8>) {
 fn emit(field: &Field, value: Option<&Value>, out: &mut Vec<u8>) {
     let value = value.filter(|v| !v.is_null());
     match (&field.ty, value) {
-        (Type::List(item), Some(Value::Array(list))) => list
-            .iter()
-            .for_each(|v| scalar(field.tag, item, Some(v), out)),
+        (Type::List(item), Some(Value::Array(list))) => list.iter().for_each(|v| scalar(field.tag, item, Some(v), out)),
         (Type::Map(item), Some(Value::Object(map))) => {
             for (k, v) in map {
                 let mut entry = Vec::new();
@@ -153,11 +141,7 @@ fn scalar(tag: u32, ty: &Type, value: Option<&Value>, out: &mut Vec<u8>) {
         Type::Message(id) => {
             let none = Obj::new();
             let mut part = Vec::new();
-            message(
-                *id,
-                value.and_then(Value::as_object).unwrap_or(&none),
-                &mut part,
-            );
+            message(*id, value.and_then(Value::as_object).unwrap_or(&none), &mut part);
             bytes(tag, &part, out);
         }
         Type::Quantity => {
@@ -259,16 +243,12 @@ impl<'a> Parts<'a> {
         let tag = u32::try_from(head >> 3).map_err(|_| "proto: illegal tag")?;
         let part = match head & 7 {
             0 => Part::Number(self.varint()?),
-            1 => Part::Number(u64::from_le_bytes(
-                self.take(8)?.try_into().map_err(|_| "unexpected EOF")?,
-            )),
+            1 => Part::Number(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| "unexpected EOF")?)),
             2 => {
                 let len = usize::try_from(self.varint()?).map_err(|_| "unexpected EOF")?;
                 Part::Bytes(self.take(len)?)
             }
-            5 => Part::Number(u64::from(u32::from_le_bytes(
-                self.take(4)?.try_into().map_err(|_| "unexpected EOF")?,
-            ))),
+            5 => Part::Number(u64::from(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| "unexpected EOF")?))),
             other => return Err(format!("proto: illegal wireType {other}")),
         };
         Ok((tag, part))
@@ -302,11 +282,7 @@ fn read_message(id: MessageId, data: &[u8], out: &mut Obj, depth: usize) -> Resu
         } else if let Part::Bytes(inner) = part {
             for part in Parts(inner) {
                 let (inner_tag, part) = part?;
-                if let Some(field) = m
-                    .fields
-                    .iter()
-                    .find(|f| f.nested == Some(tag) && f.tag == inner_tag)
-                {
+                if let Some(field) = m.fields.iter().find(|f| f.nested == Some(tag) && f.tag == inner_tag) {
                     read_field(field, part, out, depth)?;
                 }
             }
@@ -319,9 +295,7 @@ fn read_field(field: &Field, part: Part<'_>, out: &mut Obj, depth: usize) -> Res
     match &field.ty {
         Type::List(item) => {
             if let Some(v) = read_value(item, part, depth)?
-                && let Value::Array(list) = out
-                    .entry(field.name)
-                    .or_insert_with(|| Value::Array(Vec::new()))
+                && let Value::Array(list) = out.entry(field.name).or_insert_with(|| Value::Array(Vec::new()))
             {
                 list.push(v);
             }
@@ -338,11 +312,9 @@ fn read_field(field: &Field, part: Part<'_>, out: &mut Obj, depth: usize) -> Res
                     _ => {}
                 }
             }
-            if let (Some(v), Value::Object(map)) = (
-                value,
-                out.entry(field.name)
-                    .or_insert_with(|| Value::Object(Map::new())),
-            ) {
+            if let (Some(v), Value::Object(map)) =
+                (value, out.entry(field.name).or_insert_with(|| Value::Object(Map::new())))
+            {
                 map.insert(key, v);
             }
         }
@@ -381,14 +353,7 @@ fn read_value(ty: &Type, part: Part<'_>, depth: usize) -> Result<Option<Value>, 
                 }
             }
             let time = seconds.and_then(|s| Timestamp::new(s, nanos).ok());
-            time.map(|t| {
-                if *ty == Type::Time {
-                    rfc3339(t)
-                } else {
-                    rfc3339_micro(t)
-                }
-                .into()
-            })
+            time.map(|t| if *ty == Type::Time { rfc3339(t) } else { rfc3339_micro(t) }.into())
         }
         (Type::IntOrString, Part::Bytes(b)) => {
             let (mut kind, mut int, mut text) = (0, 0, String::new());

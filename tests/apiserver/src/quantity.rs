@@ -25,15 +25,11 @@ impl Quantity {
     }
 
     pub(crate) fn from_count(n: i64) -> Self {
-        Self {
-            nanos: i128::from(n) * NANO,
-        }
+        Self { nanos: i128::from(n) * NANO }
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            nanos: self.nanos.saturating_add(other.nanos),
-        }
+        Self { nanos: self.nanos.saturating_add(other.nanos) }
     }
 
     pub(crate) fn exceeds(self, limit: Self) -> bool {
@@ -57,16 +53,10 @@ fn parse(text: &str) -> Option<(Quantity, Format)> {
         Some(rest) => (text.starts_with('-'), rest),
         None => (false, text),
     };
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     let (number, suffix) = rest.split_at(end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() && fraction.is_empty()
-        || fraction.contains('.')
-        || whole.len() > 18
-        || fraction.len() > 18
-    {
+    if whole.is_empty() && fraction.is_empty() || fraction.contains('.') || whole.len() > 18 || fraction.len() > 18 {
         return None;
     }
     let (multiplier, shift, format): (i128, i32, Format) = match suffix {
@@ -101,12 +91,7 @@ fn parse(text: &str) -> Option<(Quantity, Format)> {
         let unit = 10i128.checked_pow(scale.unsigned_abs())?;
         scaled.checked_add(unit - 1)? / unit
     };
-    Some((
-        Quantity {
-            nanos: if negative { -nanos } else { nanos },
-        },
-        format,
-    ))
+    Some((Quantity { nanos: if negative { -nanos } else { nanos } }, format))
 }
 
 fn write(q: Quantity, format: Format) -> String {
@@ -132,11 +117,7 @@ fn write(q: Quantity, format: Format) -> String {
     match format {
         Format::Exponent => {
             let exponent = power * 3 - 9;
-            if exponent == 0 {
-                value.to_string()
-            } else {
-                format!("{value}e{exponent}")
-            }
+            if exponent == 0 { value.to_string() } else { format!("{value}e{exponent}") }
         }
         _ => {
             let suffix = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];

@@ -17,20 +17,9 @@ use crate::time::rfc3339;
 /// The names under which a new object counts.
 fn counted_as(cx: &Context<'_>) -> Vec<String> {
     let kind = cx.place.kind;
-    let group = if kind.group.is_empty() {
-        String::new()
-    } else {
-        format!(".{}", kind.group)
-    };
+    let group = if kind.group.is_empty() { String::new() } else { format!(".{}", kind.group) };
     let mut names = vec![format!("count/{}{group}", kind.resource)];
-    if [
-        "pods",
-        "replicationcontrollers",
-        "resourcequotas",
-        "configmaps",
-    ]
-    .contains(&kind.resource)
-    {
+    if ["pods", "replicationcontrollers", "resourcequotas", "configmaps"].contains(&kind.resource) {
         names.push(kind.resource.to_owned());
     }
     names
@@ -42,11 +31,7 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
     if !kind.namespaced || kind.table == QUOTAS {
         return Ok(());
     }
-    let quotas = server
-        .store
-        .table(QUOTAS)
-        .snapshot(&cx.place.namespace, None, None)
-        .unwrap_or_default();
+    let quotas = server.store.table(QUOTAS).snapshot(&cx.place.namespace, None, None).unwrap_or_default();
     if quotas.is_empty() {
         return Ok(());
     }
@@ -56,13 +41,8 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
     let mut charges = Vec::new();
     for quota in quotas {
         let mut state = quota.value();
-        let status = |key: &str, name: &str| {
-            json::at(&state, &["status", key, name]).and_then(Value::as_str)
-        };
-        let limited: Vec<String> = counted_as(cx)
-            .into_iter()
-            .filter(|n| status("hard", n).is_some())
-            .collect();
+        let status = |key: &str, name: &str| json::at(&state, &["status", key, name]).and_then(Value::as_str);
+        let limited: Vec<String> = counted_as(cx).into_iter().filter(|n| status("hard", n).is_some()).collect();
         if limited.is_empty() {
             if let Some(resource) = unsupported(&state, kind.table) {
                 return refuse(&format!(
@@ -72,26 +52,15 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
             }
             continue;
         }
-        let unknown: Vec<&str> = limited
-            .iter()
-            .filter(|n| status("used", n).is_none())
-            .map(String::as_str)
-            .collect();
+        let unknown: Vec<&str> = limited.iter().filter(|n| status("used", n).is_none()).map(String::as_str).collect();
         if !unknown.is_empty() {
             let resources = unknown.join(",");
-            return refuse(&format!(
-                "status unknown for quota: {}, resources: {resources}",
-                quota.key.name
-            ));
+            return refuse(&format!("status unknown for quota: {}, resources: {resources}", quota.key.name));
         }
         let mut exceeded = (Vec::new(), Vec::new(), Vec::new());
         let mut raised = Vec::new();
         for n in &limited {
-            let quantity = |key| {
-                status(key, n)
-                    .and_then(Quantity::parse)
-                    .unwrap_or_else(|| Quantity::from_count(0))
-            };
+            let quantity = |key| status(key, n).and_then(Quantity::parse).unwrap_or_else(|| Quantity::from_count(0));
             let (hard, used) = (quantity("hard"), quantity("used"));
             let sum = used.plus(one);
             if sum.exceeds(hard) {
@@ -143,14 +112,10 @@ fn unsupported(quota: &Obj, table: usize) -> Option<String> {
         return None;
     }
     let hard = json::map(quota, &["status", "hard"])?;
-    hard.keys()
-        .find(|k| !k.starts_with("count/") && is_compute(k))
-        .cloned()
+    hard.keys().find(|k| !k.starts_with("count/") && is_compute(k)).cloned()
 }
 
 fn is_compute(name: &str) -> bool {
-    let base = name
-        .trim_start_matches("requests.")
-        .trim_start_matches("limits.");
+    let base = name.trim_start_matches("requests.").trim_start_matches("limits.");
     ["cpu", "memory", "ephemeral-storage"].contains(&base)
 }

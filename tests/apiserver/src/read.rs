@@ -38,43 +38,26 @@ impl Continue {
             format!("{slash}{}\0", key.name)
         };
         let start = serde_json::to_string(&start).expect("a string is always writable");
-        URL_SAFE_NO_PAD.encode(format!(
-            "{{\"v\":\"meta.k8s.io/v1\",\"rv\":{rv},\"start\":{start}}}"
-        ))
+        URL_SAFE_NO_PAD.encode(format!("{{\"v\":\"meta.k8s.io/v1\",\"rv\":{rv},\"start\":{start}}}"))
     }
 
     fn parse(token: &str, namespace: &str, namespaced: bool) -> Result<Self, ApiError> {
-        let fail = |why: &str| {
-            ApiError::bad_request(format!(
-                "invalid continue token: continue key is not valid: {why}"
-            ))
-        };
-        let bytes = LENIENT
-            .decode(token.trim_end_matches('='))
-            .map_err(|_| fail("illegal base64 data"))?;
+        let fail =
+            |why: &str| ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+        let bytes = LENIENT.decode(token.trim_end_matches('=')).map_err(|_| fail("illegal base64 data"))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
             let first = bytes.first().copied().unwrap_or_default();
-            fail(&format!(
-                "invalid character '{}' looking for beginning of value",
-                character(first)
-            ))
+            fail(&format!("invalid character '{}' looking for beginning of value", character(first)))
         })?;
         let version = value.get("v").and_then(Value::as_str).unwrap_or_default();
         if version != "meta.k8s.io/v1" {
-            return Err(fail(&format!(
-                "server does not recognize this encoded version \"{version}\""
-            )));
+            return Err(fail(&format!("server does not recognize this encoded version \"{version}\"")));
         }
         let rv = value.get("rv").and_then(Value::as_i64).unwrap_or(0);
         if rv == 0 {
-            return Err(fail(
-                "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
-            ));
+            return Err(fail("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
         }
-        let start = value
-            .get("start")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let start = value.get("start").and_then(Value::as_str).unwrap_or_default();
         let start = start.trim_start_matches('/').trim_end_matches('\0');
         if start.is_empty() {
             return Err(fail("encoded start key empty (version meta.k8s.io/v1)"));
@@ -83,20 +66,13 @@ impl Continue {
             Some((ns, name)) if namespace.is_empty() && namespaced => Key::new(ns, name),
             _ => Key::new(namespace, start),
         };
-        Ok(Self {
-            rv: u64::try_from(rv).ok(),
-            start,
-        })
+        Ok(Self { rv: u64::try_from(rv).ok(), start })
     }
 }
 
 /// A byte as Go quotes it.
 fn character(b: u8) -> String {
-    if b.is_ascii_graphic() || b == b' ' {
-        char::from(b).to_string()
-    } else {
-        format!("\\x{b:02x}")
-    }
+    if b.is_ascii_graphic() || b == b' ' { char::from(b).to_string() } else { format!("\\x{b:02x}") }
 }
 
 /// The version parameters of a list or watch, checked together (`ValidateListOptions`).
@@ -131,30 +107,18 @@ pub(crate) fn validate_list_options(cx: &Context<'_>, watch: bool) -> Result<(),
                 causes.push(Cause::forbidden(field, detail));
             }
             if matching != "Exact" && matching != "NotOlderThan" {
-                causes.push(Cause::not_supported(
-                    field,
-                    matching,
-                    &["Exact", "NotOlderThan", ""],
-                ));
+                causes.push(Cause::not_supported(field, matching, &["Exact", "NotOlderThan", ""]));
             }
             if matching == "Exact" && rv == "0" {
-                let detail =
-                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+                let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
                 causes.push(Cause::forbidden(field, detail));
             }
         }
         if initial.is_some() {
-            causes.push(Cause::forbidden(
-                "sendInitialEvents",
-                "sendInitialEvents is forbidden for list",
-            ));
+            causes.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
         }
     }
-    if causes.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &causes))
-    }
+    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &causes)) }
 }
 
 /// Parses a version; the wording of the fault if it is none.
@@ -170,18 +134,13 @@ pub(crate) fn parse_version(text: &str) -> Result<Option<u64>, String> {
 
 impl ApiServer {
     pub(crate) fn read(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
-        if let Some(rv) =
-            parse_version(cx.query.text("resourceVersion")).map_err(ApiError::internal)?
+        if let Some(rv) = parse_version(cx.query.text("resourceVersion")).map_err(ApiError::internal)?
             && rv > self.store.rv()
         {
             return Ok(self.too_large(cx, rv));
         }
         let object = self.find(cx)?;
-        Ok(Answer::Object {
-            status: 200,
-            kind: cx.place.kind,
-            object,
-        })
+        Ok(Answer::Object { status: 200, kind: cx.place.kind, object })
     }
 
     /// The answer to a request for a version from the future: a 504 after a while.
@@ -192,26 +151,20 @@ impl ApiServer {
 
     pub(crate) fn list(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
-        let selector = Selector::parse(
-            kind,
-            cx.query.text("labelSelector"),
-            cx.query.text("fieldSelector"),
-        )?;
+        let selector = Selector::parse(kind, cx.query.text("labelSelector"), cx.query.text("fieldSelector"))?;
         let limit = cx.query.int("limit")?.unwrap_or(0);
         validate_list_options(cx, false)?;
         let version_text = cx.query.text("resourceVersion");
         let token = cx.query.text("continue");
-        let version = parse_version(version_text)
-            .map_err(|e| ApiError::bad_request(format!("invalid resource version: {e}")))?;
+        let version =
+            parse_version(version_text).map_err(|e| ApiError::bad_request(format!("invalid resource version: {e}")))?;
         if let Some(rv) = version
             && rv > self.store.rv()
         {
             return Ok(self.too_large(cx, rv));
         }
         if !token.is_empty() && version.is_some() {
-            return Err(ApiError::bad_request(
-                "specifying resource version is not allowed when using continue",
-            ));
+            return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
         }
         let namespace = cx.place.namespace.as_str();
         let from = match token {
@@ -225,45 +178,27 @@ impl ApiServer {
             None => version.filter(|_| exact),
         };
         // A list at version 0 comes from the cache, which has it all.
-        let limit = if version_text == "0" && from.is_none() && kind.traits.cached {
-            0
-        } else {
-            limit
-        };
+        let limit = if version_text == "0" && from.is_none() && kind.traits.cached { 0 } else { limit };
         let start = from.as_ref().map(|f| &f.start);
         let found = self.store.table(kind.table).snapshot(namespace, start, at);
         let Ok(mut items) = found else {
             return Err(match &from {
                 Some(from) => {
                     let fresh = Continue::token(-1, namespace, &from.start, "");
-                    ApiError {
-                        continue_token: Some(fresh),
-                        ..ApiError::expired(EXPIRED_CONTINUE)
-                    }
+                    ApiError { continue_token: Some(fresh), ..ApiError::expired(EXPIRED_CONTINUE) }
                 }
                 None => ApiError::expired(EXPIRED_VERSION),
             });
         };
         items.retain(|o| selector.matches(o));
         let rv = at.unwrap_or_else(|| self.store.rv());
-        let mut list = List {
-            kind,
-            items,
-            rv: rv.to_string(),
-            token: String::new(),
-            remaining: None,
-        };
+        let mut list = List { kind, items, rv: rv.to_string(), token: String::new(), remaining: None };
         let limit = usize::try_from(limit).unwrap_or(0);
         if limit > 0 && list.items.len() > limit {
             let rest = list.items.len() - limit;
             list.items.truncate(limit);
             if let Some(last) = list.items.last() {
-                list.token = Continue::token(
-                    i64::try_from(rv).unwrap_or(i64::MAX),
-                    namespace,
-                    &last.key,
-                    "/",
-                );
+                list.token = Continue::token(i64::try_from(rv).unwrap_or(i64::MAX), namespace, &last.key, "/");
             }
             list.remaining = selector.is_empty().then_some(rest as u64);
         }
@@ -274,10 +209,7 @@ impl ApiServer {
         let pod = self.find(cx)?;
         let node = crate::json::text(&pod.value(), &["spec", "nodeName"]).to_owned();
         if node.is_empty() {
-            return Ok(Answer::Raw(crate::request::Response {
-                status: 204,
-                ..Default::default()
-            }));
+            return Ok(Answer::Raw(crate::request::Response { status: 204, ..Default::default() }));
         }
         Err(ApiError::internal(format!(
             "Get \"https://{node}:10250/containerLogs\": this API server has no kubelets to ask for logs"

@@ -41,10 +41,8 @@ impl List {
 
 /// A list was asked for in the shape of one object.
 fn is_a_list(kind: &Kind) -> ApiError {
-    let message = format!(
-        "you requested PartialObjectMetadata, but the requested object is a list (*{}List)",
-        internal(kind)
-    );
+    let message =
+        format!("you requested PartialObjectMetadata, but the requested object is a list (*{}List)", internal(kind));
     ApiError::not_acceptable(message, None)
 }
 
@@ -96,12 +94,7 @@ pub(crate) fn object(kind: &Kind, object: &Object, media: Media, out: &mut Vec<u
             protobuf::envelope(kind.kind, &kind.api_version(), kind.message(), &value, out);
         }
         (_, Shape::Partial | Shape::PartialList) => partial_json(&object.value(), out),
-        _ => encode::with_type_meta(
-            kind.kind,
-            &kind.api_version(),
-            &object_json(kind, object),
-            out,
-        ),
+        _ => encode::with_type_meta(kind.kind, &kind.api_version(), &object_json(kind, object), out),
     }
 }
 
@@ -124,37 +117,19 @@ pub(crate) fn answer(answer: Answer, cx: &Context<'_>) -> Result<Response, ApiEr
     let mut media = cx.media;
     let mut body = Vec::new();
     let status = match answer {
-        Answer::Object {
-            status,
-            kind,
-            object: o,
-        } => {
+        Answer::Object { status, kind, object: o } => {
             match media.shape {
                 Shape::PartialList => return Err(not_a_list(kind)),
                 Shape::Table(include) => {
                     let include = table::include(cx.query, include)?;
                     media.encoding = Encoding::Json;
-                    table::write(
-                        kind,
-                        std::slice::from_ref(&o),
-                        &table_meta(&o),
-                        include,
-                        true,
-                        cx.now,
-                        &mut body,
-                    );
+                    table::write(kind, std::slice::from_ref(&o), &table_meta(&o), include, true, cx.now, &mut body);
                 }
                 _ => object(kind, &o, media, &mut body),
             }
             status
         }
-        Answer::Value {
-            status,
-            message,
-            kind,
-            api_version,
-            value,
-        } => {
+        Answer::Value { status, message, kind, api_version, value } => {
             let id = schema::schema().id(message);
             match (media.encoding, media.shape) {
                 (Encoding::Protobuf, _) => {
@@ -202,12 +177,7 @@ fn table_meta(object: &Object) -> Obj {
     meta
 }
 
-fn write_list(
-    list: &List,
-    media: &mut Media,
-    cx: &Context<'_>,
-    out: &mut Vec<u8>,
-) -> Result<(), ApiError> {
+fn write_list(list: &List, media: &mut Media, cx: &Context<'_>, out: &mut Vec<u8>) -> Result<(), ApiError> {
     let kind = list.kind;
     let list_meta = schema::schema().id("meta.ListMeta");
     match media.shape {
@@ -215,25 +185,14 @@ fn write_list(
         Shape::Table(include) => {
             let include = table::include(cx.query, include)?;
             media.encoding = Encoding::Json;
-            table::write(
-                kind,
-                &list.items,
-                &list.metadata(),
-                include,
-                true,
-                cx.now,
-                out,
-            );
+            table::write(kind, &list.items, &list.metadata(), include, true, cx.now, out);
             return Ok(());
         }
         Shape::Full | Shape::PartialList => {}
     }
     let partial_list = media.shape == Shape::PartialList;
     let (name, api_version) = if partial_list {
-        (
-            "PartialObjectMetadataList".to_owned(),
-            "meta.k8s.io/v1".to_owned(),
-        )
+        ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned())
     } else {
         (format!("{}List", kind.kind), kind.api_version())
     };
@@ -242,17 +201,12 @@ fn write_list(
             let id = schema::schema().id("meta.PartialObjectMetadata");
             (id, list.items.iter().map(|o| partial(&o.value())).collect())
         } else {
-            (
-                kind.message(),
-                list.items.iter().map(|o| object_value(kind, o)).collect(),
-            )
+            (kind.message(), list.items.iter().map(|o| object_value(kind, o)).collect())
         };
         protobuf::list_envelope(&name, &api_version, id, &list.metadata(), &values, out);
         return Ok(());
     }
-    out.extend_from_slice(
-        format!("{{\"kind\":\"{name}\",\"apiVersion\":\"{api_version}\",\"metadata\":").as_bytes(),
-    );
+    out.extend_from_slice(format!("{{\"kind\":\"{name}\",\"apiVersion\":\"{api_version}\",\"metadata\":").as_bytes());
     encode::message(list_meta, &list.metadata(), out);
     out.extend_from_slice(b",\"items\":");
     if partial_list && list.items.is_empty() {
@@ -299,11 +253,7 @@ pub(crate) fn finish(status: u16, body: Vec<u8>, media: Media) -> Response {
             body
         }
     };
-    Response {
-        status,
-        headers: vec![("content-type", content_type.to_owned())],
-        body,
-    }
+    Response { status, headers: vec![("content-type", content_type.to_owned())], body }
 }
 
 /// Answers larger than this are compressed, if the client takes it (apiserver
@@ -313,26 +263,17 @@ const COMPRESS_FROM: usize = 128 * 1024;
 /// Compresses a large answer to a client that says it takes that.
 pub(crate) fn compress(request: &Request, response: &mut Response) {
     let accepted = request.header("accept-encoding").unwrap_or_default();
-    let takes_gzip = accepted
-        .split(',')
-        .any(|e| e.split(';').next().is_some_and(|e| e.trim() == "gzip"));
+    let takes_gzip = accepted.split(',').any(|e| e.split(';').next().is_some_and(|e| e.trim() == "gzip"));
     if !takes_gzip || request.method != "GET" || response.body.len() <= COMPRESS_FROM {
         return;
     }
-    let mut encoder = GzEncoder::new(
-        Vec::with_capacity(response.body.len() / 8),
-        Compression::fast(),
-    );
+    let mut encoder = GzEncoder::new(Vec::with_capacity(response.body.len() / 8), Compression::fast());
     if encoder.write_all(&response.body).is_ok()
         && let Ok(packed) = encoder.finish()
     {
         response.body = packed;
-        response
-            .headers
-            .push(("content-encoding", "gzip".to_owned()));
-        response
-            .headers
-            .push(("vary", "Accept-Encoding".to_owned()));
+        response.headers.push(("content-encoding", "gzip".to_owned()));
+        response.headers.push(("vary", "Accept-Encoding".to_owned()));
     }
 }
 

@@ -20,11 +20,7 @@ impl Request {
     /// A request without headers and body.
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
-        Self {
-            method: method.to_owned(),
-            target: target.to_owned(),
-            ..Self::default()
-        }
+        Self { method: method.to_owned(), target: target.to_owned(), ..Self::default() }
     }
 
     /// A GET.
@@ -36,8 +32,7 @@ impl Request {
     /// The same request with a JSON body of that content type.
     #[must_use]
     pub fn with_body(mut self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        self.headers
-            .push(("content-type".to_owned(), content_type.to_owned()));
+        self.headers.push(("content-type".to_owned(), content_type.to_owned()));
         self.body = body.into();
         self
     }
@@ -52,10 +47,7 @@ impl Request {
     /// The first header of that name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, v)| v.as_str())
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 
     /// The path, decoded.
@@ -80,10 +72,7 @@ impl Response {
     /// The first header of that name (in lower case).
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(n, _)| *n == name)
-            .map(|(_, v)| v.as_str())
+        self.headers.iter().find(|(n, _)| *n == name).map(|(_, v)| v.as_str())
     }
 }
 
@@ -95,10 +84,7 @@ fn decode(text: &str, query: bool) -> String {
     while i < bytes.len() {
         let hex = |b: u8| (b as char).to_digit(16);
         match bytes[i] {
-            b'%' if i + 2 < bytes.len()
-                && hex(bytes[i + 1]).is_some()
-                && hex(bytes[i + 2]).is_some() =>
-            {
+            b'%' if i + 2 < bytes.len() && hex(bytes[i + 1]).is_some() && hex(bytes[i + 2]).is_some() => {
                 let high = hex(bytes[i + 1]).unwrap_or(0);
                 let low = hex(bytes[i + 2]).unwrap_or(0);
                 out.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
@@ -129,10 +115,7 @@ impl Query {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(k, _)| k == name)
-            .map(|(_, v)| v.as_str())
+        self.0.iter().find(|(k, _)| k == name).map(|(_, v)| v.as_str())
     }
 
     pub(crate) fn text(&self, name: &str) -> &str {
@@ -140,25 +123,21 @@ impl Query {
     }
 
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
-        self.0
-            .iter()
-            .filter(|(k, _)| k == name)
-            .map(|(_, v)| v.as_str())
-            .collect()
+        self.0.iter().filter(|(k, _)| k == name).map(|(_, v)| v.as_str()).collect()
     }
 
     /// A boolean as the API reads it: there, and neither `0` nor `false`.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.get(name)
-            .is_some_and(|v| v != "0" && !v.eq_ignore_ascii_case("false"))
+        self.get(name).is_some_and(|v| v != "0" && !v.eq_ignore_ascii_case("false"))
     }
 
     pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, ApiError> {
         match self.get(name) {
             None | Some("") => Ok(None),
-            Some(v) => v.parse().map(Some).map_err(|_| {
-                ApiError::bad_request(format!("strconv.ParseInt: parsing \"{v}\": invalid syntax"))
-            }),
+            Some(v) => v
+                .parse()
+                .map(Some)
+                .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing \"{v}\": invalid syntax"))),
         }
     }
 }
@@ -205,19 +184,14 @@ pub(crate) fn route(path: &str) -> Route {
     }
     let (namespace, resource, rest) = match rest {
         ["namespaces", namespace, resource, rest @ ..]
-            if !KINDS[crate::kind::NAMESPACES]
-                .subresources
-                .iter()
-                .any(|s| s.name() == *resource) =>
+            if !KINDS[crate::kind::NAMESPACES].subresources.iter().any(|s| s.name() == *resource) =>
         {
             (*namespace, *resource, rest)
         }
         [resource, rest @ ..] => ("", *resource, rest),
         [] => return Route::Nowhere,
     };
-    let found = KINDS
-        .iter()
-        .position(|k| k.group == group && k.version == version && k.resource == resource);
+    let found = KINDS.iter().position(|k| k.group == group && k.version == version && k.resource == resource);
     let Some(index) = found else {
         return Route::Nowhere;
     };
@@ -237,12 +211,5 @@ pub(crate) fn route(path: &str) -> Route {
     if kind.namespaced && namespace.is_empty() && !name.is_empty() {
         return Route::Nowhere;
     }
-    Route::Resource(Place {
-        kind,
-        index,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        sub,
-        watch,
-    })
+    Route::Resource(Place { kind, index, namespace: namespace.to_owned(), name: name.to_owned(), sub, watch })
 }

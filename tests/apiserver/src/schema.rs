@@ -92,18 +92,13 @@ impl Schema {
 
     /// The message of that name, which the caller knows to exist.
     pub(crate) fn id(&self, name: &str) -> MessageId {
-        *self
-            .ids
-            .get(name)
-            .expect("kinds name messages of kubernetes.txt")
+        *self.ids.get(name).expect("kinds name messages of kubernetes.txt")
     }
 
     fn parse(text: &'static str) -> Self {
         let heads = text.lines().filter(|l| !l.starts_with(' '));
-        let ids: HashMap<&'static str, MessageId> = heads
-            .enumerate()
-            .map(|(i, l)| (l.split(' ').next().unwrap_or(l), i))
-            .collect();
+        let ids: HashMap<&'static str, MessageId> =
+            heads.enumerate().map(|(i, l)| (l.split(' ').next().unwrap_or(l), i)).collect();
         let mut messages: Vec<Message> = Vec::with_capacity(ids.len());
         let mut inline: Vec<(MessageId, usize, u32, MessageId)> = Vec::new();
         for line in text.lines() {
@@ -111,19 +106,11 @@ impl Schema {
             let name = words.next().unwrap_or_default();
             if !line.starts_with(' ') {
                 let atomic = words.next() == Some("atomic");
-                messages.push(Message {
-                    name,
-                    atomic,
-                    fields: Vec::new(),
-                    by_name: HashMap::new(),
-                });
+                messages.push(Message { name, atomic, fields: Vec::new(), by_name: HashMap::new() });
                 continue;
             }
             let owner = messages.len() - 1;
-            let tag = words
-                .next()
-                .and_then(|w| w.parse().ok())
-                .expect("kubernetes.txt has a tag for each field");
+            let tag = words.next().and_then(|w| w.parse().ok()).expect("kubernetes.txt has a tag for each field");
             let ty = parse_type(words.next().unwrap_or_default(), &ids);
             let mut field = Field {
                 name,
@@ -157,9 +144,7 @@ impl Schema {
                 }
             }
             if is_inline {
-                let Type::Message(inner) = field.ty else {
-                    unreachable!("only structs are embedded")
-                };
+                let Type::Message(inner) = field.ty else { unreachable!("only structs are embedded") };
                 inline.push((owner, messages[owner].fields.len(), tag, inner));
             } else {
                 messages[owner].fields.push(field);
@@ -167,23 +152,12 @@ impl Schema {
         }
         // From the last to the first, so that positions stay right.
         for (owner, at, tag, inner) in inline.into_iter().rev() {
-            let fields: Vec<Field> = messages[inner]
-                .fields
-                .iter()
-                .map(|f| Field {
-                    nested: Some(tag),
-                    ..f.copy()
-                })
-                .collect();
+            let fields: Vec<Field> =
+                messages[inner].fields.iter().map(|f| Field { nested: Some(tag), ..f.copy() }).collect();
             messages[owner].fields.splice(at..at, fields);
         }
         for m in &mut messages {
-            m.by_name = m
-                .fields
-                .iter()
-                .enumerate()
-                .map(|(i, f)| (f.name, i))
-                .collect();
+            m.by_name = m.fields.iter().enumerate().map(|(i, f)| (f.name, i)).collect();
         }
         Self { messages, ids }
     }
@@ -191,11 +165,7 @@ impl Schema {
 
 impl Field {
     fn copy(&self) -> Self {
-        Self {
-            ty: self.ty.clone(),
-            list: self.list.clone(),
-            ..*self
-        }
+        Self { ty: self.ty.clone(), list: self.list.clone(), ..*self }
     }
 }
 

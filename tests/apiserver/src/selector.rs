@@ -31,12 +31,8 @@ impl Requirement {
             Operator::Absent => value.is_none(),
             Operator::In(values) => value.is_some_and(|v| values.iter().any(|x| x == v)),
             Operator::NotIn(values) => value.is_none_or(|v| values.iter().all(|x| x != v)),
-            Operator::Greater(n) => value
-                .and_then(|v| v.parse::<i64>().ok())
-                .is_some_and(|v| v > *n),
-            Operator::Less(n) => value
-                .and_then(|v| v.parse::<i64>().ok())
-                .is_some_and(|v| v < *n),
+            Operator::Greater(n) => value.and_then(|v| v.parse::<i64>().ok()).is_some_and(|v| v > *n),
+            Operator::Less(n) => value.and_then(|v| v.parse::<i64>().ok()).is_some_and(|v| v < *n),
         }
     }
 }
@@ -67,12 +63,9 @@ pub(crate) struct Selector {
 impl Selector {
     /// Parses the texts of both query parameters for a kind.
     pub(crate) fn parse(kind: &Kind, labels: &str, fields: &str) -> Result<Self, ApiError> {
-        let labels = parse_labels(labels)
-            .map_err(|e| ApiError::bad_request(format!("unable to parse requirement: {e}")))?;
-        Ok(Self {
-            labels,
-            fields: parse_fields(kind, fields)?,
-        })
+        let labels =
+            parse_labels(labels).map_err(|e| ApiError::bad_request(format!("unable to parse requirement: {e}")))?;
+        Ok(Self { labels, fields: parse_fields(kind, fields)? })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -80,13 +73,8 @@ impl Selector {
     }
 
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        let label = |key: &str| {
-            object
-                .labels
-                .binary_search_by(|(k, _)| (**k).cmp(key))
-                .ok()
-                .map(|i| &*object.labels[i].1)
-        };
+        let label =
+            |key: &str| object.labels.binary_search_by(|(k, _)| (**k).cmp(key)).ok().map(|i| &*object.labels[i].1);
         self.labels.iter().all(|r| r.matches(label(&r.key)))
             && self.fields.iter().all(|r| {
                 let value = match r.field {
@@ -133,11 +121,7 @@ impl Lexer<'_> {
         let end = self.rest.find(stop).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
-        if word.is_empty() {
-            Token::End
-        } else {
-            Token::Word(word.to_owned())
-        }
+        if word.is_empty() { Token::End } else { Token::Word(word.to_owned()) }
     }
 
     fn peek(&self) -> Token {
@@ -169,10 +153,7 @@ impl Lexer<'_> {
                 }
                 Token::Symbol(",") => values.push(String::new()),
                 other => {
-                    return Err(format!(
-                        "found '{}', expected: ',', ')' or identifier",
-                        other.text()
-                    ));
+                    return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
                 }
             }
         }
@@ -188,10 +169,7 @@ fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
             Token::Word(_) | Token::Symbol("!") => list.push(requirement(&mut lexer)?),
             Token::End => return Ok(list),
             other => {
-                return Err(format!(
-                    "found '{}', expected: !, identifier, or 'end of string'",
-                    other.text()
-                ));
+                return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text()));
             }
         }
         match lexer.next() {
@@ -199,17 +177,11 @@ fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
             Token::Symbol(",") => match lexer.peek() {
                 Token::Word(_) | Token::Symbol("!") => {}
                 other => {
-                    return Err(format!(
-                        "found '{}', expected: identifier after ','",
-                        other.text()
-                    ));
+                    return Err(format!("found '{}', expected: identifier after ','", other.text()));
                 }
             },
             other => {
-                return Err(format!(
-                    "found '{}', expected: ',' or 'end of string'",
-                    other.text()
-                ));
+                return Err(format!("found '{}', expected: ',' or 'end of string'", other.text()));
             }
         }
     }
@@ -228,16 +200,10 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
         return Err(format!("key: Invalid value: \"{key}\": {fault}"));
     }
     if absent {
-        return Ok(Requirement {
-            key,
-            operator: Operator::Absent,
-        });
+        return Ok(Requirement { key, operator: Operator::Absent });
     }
     if matches!(lexer.peek(), Token::End | Token::Symbol(",")) {
-        return Ok(Requirement {
-            key,
-            operator: Operator::Exists,
-        });
+        return Ok(Requirement { key, operator: Operator::Exists });
     }
     let token = lexer.next();
     let operator = match token.text() {
@@ -259,32 +225,21 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
                     let n = value.parse().map_err(|_| {
                         format!("values[0][{key}]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, the value must be an integer")
                     })?;
-                    if op == ">" || op == "gt" {
-                        Operator::Greater(n)
-                    } else {
-                        Operator::Less(n)
-                    }
+                    if op == ">" || op == "gt" { Operator::Greater(n) } else { Operator::Less(n) }
                 }
             }
         }
         other => {
-            return Err(format!(
-                "found '{other}', expected: in, notin, =, ==, !=, gt, lt"
-            ));
+            return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt"));
         }
     };
     if let Operator::In(values) | Operator::NotIn(values) = &operator {
         if values.is_empty() {
-            return Err(
-                "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
-                    .to_string(),
-            );
+            return Err("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_string());
         }
         for (i, v) in values.iter().enumerate() {
             if let Some(fault) = meta::label_value_faults(v).first() {
-                return Err(format!(
-                    "values[{i}][{key}]: Invalid value: \"{v}\": {fault}"
-                ));
+                return Err(format!("values[{i}][{key}]: Invalid value: \"{v}\": {fault}"));
             }
         }
     }
@@ -313,17 +268,11 @@ fn parse_fields(kind: &Kind, text: &str) -> Result<Vec<FieldRequirement>, ApiErr
                     return Err(ApiError::bad_request(message));
                 }
                 None => {
-                    return Err(ApiError::bad_request(format!(
-                        "field label not supported: {key}"
-                    )));
+                    return Err(ApiError::bad_request(format!("field label not supported: {key}")));
                 }
             },
         };
-        list.push(FieldRequirement {
-            field,
-            value: unescape(value),
-            equal,
-        });
+        list.push(FieldRequirement { field, value: unescape(value), equal });
     }
     Ok(list)
 }
@@ -360,11 +309,7 @@ fn unescape(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut chars = value.chars();
     while let Some(c) = chars.next() {
-        out.push(if c == '\\' {
-            chars.next().unwrap_or('\\')
-        } else {
-            c
-        });
+        out.push(if c == '\\' { chars.next().unwrap_or('\\') } else { c });
     }
     out
 }
@@ -378,23 +323,11 @@ fn from_label_selector(selector: &Value) -> Vec<Requirement> {
         .flatten()
         .map(|(k, v)| {
             let value = v.as_str().unwrap_or_default().to_owned();
-            Requirement {
-                key: k.clone(),
-                operator: Operator::In(vec![value]),
-            }
+            Requirement { key: k.clone(), operator: Operator::In(vec![value]) }
         })
         .collect();
-    for e in selector
-        .get("matchExpressions")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let key = e
-            .get("key")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+    for e in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+        let key = e.get("key").and_then(Value::as_str).unwrap_or_default().to_owned();
         let values = e
             .get("values")
             .and_then(Value::as_array)
@@ -416,9 +349,7 @@ fn from_label_selector(selector: &Value) -> Vec<Requirement> {
 
 /// Whether a `LabelSelector` object selects labels.
 pub(crate) fn label_selector_matches(selector: &Value, labels: Option<&Obj>) -> bool {
-    from_label_selector(selector)
-        .iter()
-        .all(|r| r.matches(labels.and_then(|l| l.get(&r.key)).and_then(Value::as_str)))
+    from_label_selector(selector).iter().all(|r| r.matches(labels.and_then(|l| l.get(&r.key)).and_then(Value::as_str)))
 }
 
 /// A `LabelSelector` object as text, as the scale subresource has it.
@@ -449,14 +380,8 @@ pub(crate) fn validate_label_selector(selector: &Value, field: &str, causes: &mu
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     for (i, e) in expressions.into_iter().flatten().enumerate() {
         let field = format!("{field}.matchExpressions[{i}]");
-        let values = e
-            .get("values")
-            .and_then(Value::as_array)
-            .is_some_and(|v| !v.is_empty());
-        let operator = e
-            .get("operator")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let values = e.get("values").and_then(Value::as_array).is_some_and(|v| !v.is_empty());
+        let operator = e.get("operator").and_then(Value::as_str).unwrap_or_default();
         match operator {
             "In" | "NotIn" if !values => {
                 let detail = "must be specified when `operator` is 'In' or 'NotIn'";
@@ -469,19 +394,10 @@ pub(crate) fn validate_label_selector(selector: &Value, field: &str, causes: &mu
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             other => {
                 let field = format!("{field}.operator");
-                causes.push(Cause::invalid(
-                    field,
-                    &other.into(),
-                    "not a valid selector operator",
-                ));
+                causes.push(Cause::invalid(field, &other.into(), "not a valid selector operator"));
             }
         }
         let key = e.get("key").and_then(Value::as_str).unwrap_or_default();
-        meta::blame(
-            &format!("{field}.key"),
-            key,
-            meta::qualified_name_faults(key),
-            causes,
-        );
+        meta::blame(&format!("{field}.key"), key, meta::qualified_name_faults(key), causes);
     }
 }

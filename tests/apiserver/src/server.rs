@@ -127,13 +127,7 @@ impl Context<'_> {
             Some(m) if !m.is_empty() => m.to_owned(),
             _ => {
                 let agent = self.request.header("user-agent").unwrap_or("unknown");
-                agent
-                    .split('/')
-                    .next()
-                    .unwrap_or_default()
-                    .chars()
-                    .take(128)
-                    .collect()
+                agent.split('/').next().unwrap_or_default().chars().take(128).collect()
             }
         }
     }
@@ -211,9 +205,7 @@ impl ApiServer {
         if self.config.tokens.is_empty() {
             return None;
         }
-        let bearer = request
-            .header("authorization")
-            .and_then(|v| v.strip_prefix("Bearer "));
+        let bearer = request.header("authorization").and_then(|v| v.strip_prefix("Bearer "));
         let user = match bearer {
             Some(token) => match self.config.tokens.iter().find(|t| t.token == token) {
                 Some(t) if t.admin => return None,
@@ -225,10 +217,7 @@ impl ApiServer {
         };
         let path = request.path();
         let open = ["/healthz", "/livez", "/readyz", "/version"];
-        if open
-            .iter()
-            .any(|p| path == *p || path.starts_with(&format!("{p}/")))
-        {
+        if open.iter().any(|p| path == *p || path.starts_with(&format!("{p}/"))) {
             return None;
         }
         Some(discovery::forbidden(user, request, &path))
@@ -240,8 +229,7 @@ impl ApiServer {
         let place = match route(&path) {
             Route::Resource(place) => place,
             found => {
-                let response =
-                    discovery::answer(request, &query, &path, matches!(found, Route::Nowhere), now);
+                let response = discovery::answer(request, &query, &path, matches!(found, Route::Nowhere), now);
                 return Reply::Response(response);
             }
         };
@@ -249,14 +237,7 @@ impl ApiServer {
             Ok(media) => media,
             Err(error) => return Reply::Response(refusal(&error, Media::JSON, &[])),
         };
-        let mut cx = Context {
-            now,
-            request,
-            query: &query,
-            place: &place,
-            media,
-            warnings: Vec::new(),
-        };
+        let mut cx = Context { now, request, query: &query, place: &place, media, warnings: Vec::new() };
         let answer = self.dispatch(&mut cx);
         let warnings = std::mem::take(&mut cx.warnings);
         match answer {
@@ -269,10 +250,7 @@ impl ApiServer {
                 };
                 Reply::Watch { id, head }
             }
-            Ok(Answer::Delayed(at, error)) => Reply::Delayed {
-                at,
-                response: refusal(&error, media, &warnings),
-            },
+            Ok(Answer::Delayed(at, error)) => Reply::Delayed { at, response: refusal(&error, media, &warnings) },
             Ok(answer) => match render::answer(answer, &cx) {
                 Ok(mut response) => {
                     add_warnings(&mut response, &warnings);
@@ -287,9 +265,7 @@ impl ApiServer {
 
     fn dispatch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         if cx.request.body.len() > MAX_BODY {
-            return Err(ApiError::too_large(format!(
-                "Request entity too large: limit is {MAX_BODY}"
-            )));
+            return Err(ApiError::too_large(format!("Request entity too large: limit is {MAX_BODY}")));
         }
         let place = cx.place;
         let named = !place.name.is_empty();
@@ -305,9 +281,7 @@ impl ApiServer {
             ("PUT", None | Some(Sub::Status)) if named => self.replace(cx),
             ("PATCH", None | Some(Sub::Status)) if named => self.patch(cx),
             ("DELETE", None) if named => self.delete(cx),
-            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => {
-                self.delete_collection(cx)
-            }
+            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => self.delete_collection(cx),
             ("GET", Some(Sub::Status)) => self.read(cx),
             ("GET", Some(Sub::Scale)) => self.read_scale(cx),
             ("PUT" | "PATCH", Some(Sub::Scale)) => self.write_scale(cx),
@@ -323,9 +297,7 @@ impl ApiServer {
     pub(crate) fn find(&self, cx: &Context<'_>) -> Result<Arc<Object>, ApiError> {
         let kind = cx.place.kind;
         let found = self.store.get(kind.table, &cx.key());
-        found
-            .cloned()
-            .ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
+        found.cloned().ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
     }
 
     /// Turns a value in the form of its table into an object with the next version.
@@ -345,10 +317,7 @@ impl ApiServer {
     pub fn poll_deadline(&self) -> Option<Duration> {
         let watch = self.deadlines.first().map(|(at, _)| *at);
         let compaction = self.compactions.front().map(|(at, _)| *at);
-        [watch, compaction, self.controllers.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [watch, compaction, self.controllers.deadline()].into_iter().flatten().min()
     }
 
     /// Does what is due: ends watches, sends bookmarks, collects garbage.
@@ -366,12 +335,7 @@ impl ApiServer {
 
     fn advance(&mut self, now: Now) {
         self.store.set_now(now.monotonic);
-        while let Some((_, rv)) = self
-            .compactions
-            .front()
-            .copied()
-            .filter(|(at, _)| *at <= now.monotonic)
-        {
+        while let Some((_, rv)) = self.compactions.front().copied().filter(|(at, _)| *at <= now.monotonic) {
             self.compactions.pop_front();
             self.store.forget_snapshots(rv);
         }
@@ -380,10 +344,7 @@ impl ApiServer {
     /// Compacts the history, as etcd does: objects stay, and after [`Config::compaction_delay`] lists of
     /// older versions (and pages begun before) are answered with 410. Watches are not touched.
     pub fn compact(&mut self, now: Now) {
-        self.compactions.push_back((
-            now.monotonic + self.config.compaction_delay,
-            self.store.rv(),
-        ));
+        self.compactions.push_back((now.monotonic + self.config.compaction_delay, self.store.rv()));
     }
 
     /// Restarts over the same objects: every watch ends, and none can begin at an older version.
@@ -428,12 +389,7 @@ impl ApiServer {
     /// The state of a namespace: whether it exists, and whether it terminates.
     pub(crate) fn namespace_terminates(&self, namespace: &str) -> Option<bool> {
         let object = self.store.get(NAMESPACES, &Key::new("", namespace))?;
-        Some(
-            object
-                .fields
-                .first()
-                .is_some_and(|phase| &**phase == "Terminating"),
-        )
+        Some(object.fields.first().is_some_and(|phase| &**phase == "Terminating"))
     }
 
     /// SplitMix64.
@@ -484,28 +440,16 @@ pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
     let mut bytes = Vec::with_capacity(1024);
     crate::encode::message(kind.message(), value, &mut bytes);
     let text = |v: &serde_json::Value| v.as_str().unwrap_or_default().into();
-    let labels = json::map(value, &["metadata", "labels"])
-        .into_iter()
-        .flatten();
+    let labels = json::map(value, &["metadata", "labels"]).into_iter().flatten();
     let owners = json::list(value, &["metadata", "ownerReferences"]).iter();
     Object {
-        key: Key::new(
-            json::meta_text(value, "namespace"),
-            json::meta_text(value, "name"),
-        ),
+        key: Key::new(json::meta_text(value, "namespace"), json::meta_text(value, "name")),
         rv,
         uid: json::meta_text(value, "uid").into(),
         json: bytes.into_boxed_slice(),
         labels: labels.map(|(k, v)| (k.as_str().into(), text(v))).collect(),
-        fields: kind
-            .fields
-            .iter()
-            .map(|(_, path)| field_text(value, path))
-            .collect(),
-        owners: owners
-            .filter_map(|o| o.get("uid")?.as_str())
-            .map(Arc::from)
-            .collect(),
+        fields: kind.fields.iter().map(|(_, path)| field_text(value, path)).collect(),
+        owners: owners.filter_map(|o| o.get("uid")?.as_str()).map(Arc::from).collect(),
         deleting: json::meta(value).contains_key("deletionTimestamp"),
     }
 }
@@ -516,12 +460,7 @@ fn field_text(value: &Obj, path: &[&str]) -> Box<str> {
         Some(serde_json::Value::String(s)) => s.as_str().into(),
         Some(serde_json::Value::Number(n)) => n.to_string().into(),
         Some(serde_json::Value::Bool(b)) => b.to_string().into(),
-        None if path
-            .last()
-            .is_some_and(|k| *k == "hostNetwork" || *k == "unschedulable") =>
-        {
-            "false".into()
-        }
+        None if path.last().is_some_and(|k| *k == "hostNetwork" || *k == "unschedulable") => "false".into(),
         _ => "".into(),
     }
 }
@@ -539,8 +478,6 @@ pub(crate) fn refusal(error: &ApiError, media: Media, warnings: &[String]) -> Re
 fn add_warnings(response: &mut Response, warnings: &[String]) {
     for w in warnings {
         let text = w.replace('\\', "\\\\").replace('"', "\\\"");
-        response
-            .headers
-            .push(("warning", format!("299 - \"{text}\"")));
+        response.headers.push(("warning", format!("299 - \"{text}\"")));
     }
 }

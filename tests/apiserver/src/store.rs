@@ -29,10 +29,7 @@ pub(crate) struct Key {
 
 impl Key {
     pub(crate) fn new(namespace: &str, name: &str) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        Self { namespace: namespace.into(), name: name.into() }
     }
 }
 
@@ -107,11 +104,7 @@ pub(crate) struct Event {
 
 impl Event {
     /// The frame of that form, encoded once.
-    pub(crate) fn frame(
-        &mut self,
-        key: FrameKey,
-        encode: impl FnOnce(&Object) -> Vec<u8>,
-    ) -> Arc<[u8]> {
+    pub(crate) fn frame(&mut self, key: FrameKey, encode: impl FnOnce(&Object) -> Vec<u8>) -> Arc<[u8]> {
         if let Some((_, frame)) = self.frames.iter().find(|(k, _)| *k == key) {
             return frame.clone();
         }
@@ -158,9 +151,7 @@ impl Table {
     pub(crate) fn event(&mut self, position: u64) -> Result<Option<&mut Event>, u64> {
         match position.checked_sub(self.dropped) {
             None => Err(self.watch_floor),
-            Some(i) => Ok(usize::try_from(i)
-                .ok()
-                .and_then(|i| self.history.get_mut(i))),
+            Some(i) => Ok(usize::try_from(i).ok().and_then(|i| self.history.get_mut(i))),
         }
     }
 
@@ -178,10 +169,7 @@ impl Table {
             None => Bound::Included(&first),
         };
         let within = |key: &Key| namespace.is_empty() || &*key.namespace == namespace;
-        let present = self
-            .objects
-            .range::<Key, _>((bound, Bound::Unbounded))
-            .take_while(|(k, _)| within(k));
+        let present = self.objects.range::<Key, _>((bound, Bound::Unbounded)).take_while(|(k, _)| within(k));
         let Some(rv) = rv else {
             return Ok(present.map(|(_, o)| o.clone()).collect());
         };
@@ -225,9 +213,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn new(tables: usize, history_bound: usize) -> Self {
-        let tables = std::iter::repeat_with(Table::default)
-            .take(tables)
-            .collect();
+        let tables = std::iter::repeat_with(Table::default).take(tables).collect();
         Self {
             rv: FIRST_VERSION,
             tables,
@@ -267,28 +253,19 @@ impl Store {
 
     /// Where objects live that name this uid as an owner.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<(usize, Key)> {
-        self.dependents
-            .get(uid)
-            .map(|set| set.iter().cloned().collect())
-            .unwrap_or_default()
+        self.dependents.get(uid).map(|set| set.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Puts a new version of an object, whose `rv` came from [`Self::next_rv`].
     pub(crate) fn put(&mut self, table: usize, object: Object) -> Arc<Object> {
         let object = Arc::new(object);
-        let previous = self.tables[table]
-            .objects
-            .insert(object.key.clone(), object.clone());
+        let previous = self.tables[table].objects.insert(object.key.clone(), object.clone());
         if let Some(old) = &previous {
             self.unlink(table, old);
         }
-        self.uids
-            .insert(object.uid.clone(), (table, object.key.clone()));
+        self.uids.insert(object.uid.clone(), (table, object.key.clone()));
         for owner in &object.owners {
-            self.dependents
-                .entry(owner.clone())
-                .or_default()
-                .insert((table, object.key.clone()));
+            self.dependents.entry(owner.clone()).or_default().insert((table, object.key.clone()));
         }
         self.record(table, object.clone(), previous, false);
         object
@@ -317,22 +294,9 @@ impl Store {
         }
     }
 
-    fn record(
-        &mut self,
-        table: usize,
-        object: Arc<Object>,
-        previous: Option<Arc<Object>>,
-        deleted: bool,
-    ) {
+    fn record(&mut self, table: usize, object: Arc<Object>, previous: Option<Arc<Object>>, deleted: bool) {
         let t = &mut self.tables[table];
-        t.history.push_back(Event {
-            rv: object.rv,
-            at: self.now,
-            object,
-            previous,
-            deleted,
-            frames: Vec::new(),
-        });
+        t.history.push_back(Event { rv: object.rv, at: self.now, object, previous, deleted, frames: Vec::new() });
         while t.history.len() > self.history_bound {
             if let Some(gone) = t.history.pop_front() {
                 t.dropped += 1;

@@ -16,44 +16,24 @@ use crate::time::rfc3339;
 use crate::write::{Expected, decode_body, patched, validate_options};
 use crate::{decode, json as path};
 
-const SCALE: Expected<'static> = Expected {
-    kind: "Scale",
-    api_version: "autoscaling/v1",
-    message: "autoscaling.Scale",
-    package: "autoscaling",
-};
-const BINDING: Expected<'static> = Expected {
-    kind: "Binding",
-    api_version: "v1",
-    message: "core.Binding",
-    package: "core",
-};
-const EVICTION: Expected<'static> = Expected {
-    kind: "Eviction",
-    api_version: "policy/v1",
-    message: "policy.Eviction",
-    package: "policy",
-};
+const SCALE: Expected<'static> =
+    Expected { kind: "Scale", api_version: "autoscaling/v1", message: "autoscaling.Scale", package: "autoscaling" };
+const BINDING: Expected<'static> =
+    Expected { kind: "Binding", api_version: "v1", message: "core.Binding", package: "core" };
+const EVICTION: Expected<'static> =
+    Expected { kind: "Eviction", api_version: "policy/v1", message: "policy.Eviction", package: "policy" };
 
 /// The Scale of a workload.
 pub(crate) fn scale_of(kind: &Kind, value: &Obj) -> Obj {
     let meta = path::meta(value);
     let mut scale_meta = Obj::new();
-    for key in [
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-    ] {
+    for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         path::set(&mut scale_meta, key, meta.get(key).cloned());
     }
     let selector = match path::at(value, &["spec", "selector"]) {
         Some(Value::Object(labels)) if kind.group.is_empty() => {
-            let pairs: Vec<String> = labels
-                .iter()
-                .map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default()))
-                .collect();
+            let pairs: Vec<String> =
+                labels.iter().map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default())).collect();
             pairs.join(",")
         }
         Some(selector) => label_selector_text(selector),
@@ -64,9 +44,7 @@ pub(crate) fn scale_of(kind: &Kind, value: &Obj) -> Obj {
         "spec": { "replicas": path::int(value, &["spec", "replicas"]).unwrap_or(0) },
         "status": { "replicas": path::int(value, &["status", "replicas"]).unwrap_or(0), "selector": selector },
     });
-    decode::from_value(schema().id("autoscaling.Scale"), &scale)
-        .map(|(v, _)| v)
-        .unwrap_or_default()
+    decode::from_value(schema().id("autoscaling.Scale"), &scale).map(|(v, _)| v).unwrap_or_default()
 }
 
 /// The Scale of the workload in an answer.
@@ -97,11 +75,7 @@ impl ApiServer {
         let kind = cx.place.kind;
         let put = cx.request.method == "PUT";
         validate_options(cx, if put { "UpdateOptions" } else { "PatchOptions" })?;
-        let scale = if put {
-            Some(decode_body(cx, &SCALE)?)
-        } else {
-            None
-        };
+        let scale = if put { Some(decode_body(cx, &SCALE)?) } else { None };
         let old = self.find(cx)?;
         let value = old.value();
         let content = cx.request.header("content-type").unwrap_or_default();
@@ -110,13 +84,7 @@ impl ApiServer {
         }
         let scale = match scale {
             Some(scale) => scale,
-            None => patched(
-                cx,
-                schema().id(SCALE.message),
-                SCALE.kind,
-                SCALE.api_version,
-                &scale_of(kind, &value),
-            )?,
+            None => patched(cx, schema().id(SCALE.message), SCALE.kind, SCALE.api_version, &scale_of(kind, &value))?,
         };
         let name = path::meta_text(&scale, "name");
         if name != cx.place.name {
@@ -126,10 +94,7 @@ impl ApiServer {
                     cx.place.name
                 )
             } else {
-                format!(
-                    "the name of the object ({name}) does not match the name on the URL ({})",
-                    cx.place.name
-                )
+                format!("the name of the object ({name}) does not match the name on the URL ({})", cx.place.name)
             }));
         }
         self.set_scale(cx, &old, &scale)
@@ -145,25 +110,13 @@ impl ApiServer {
         let kind = cx.place.kind;
         let replicas = path::int(scale, &["spec", "replicas"]).unwrap_or(0);
         if replicas < 0 {
-            let cause = Cause::invalid(
-                "spec.replicas",
-                &replicas.into(),
-                "must be greater than or equal to 0",
-            );
-            return Err(ApiError::invalid(
-                "autoscaling",
-                "Scale",
-                &old.key.name,
-                &[cause],
-            ));
+            let cause = Cause::invalid("spec.replicas", &replicas.into(), "must be greater than or equal to 0");
+            return Err(ApiError::invalid("autoscaling", "Scale", &old.key.name, &[cause]));
         }
         self.check_version(cx, old, scale)?;
         let uid = path::meta_text(scale, "uid");
         if !uid.is_empty() && *uid != *old.uid {
-            let why = format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                old.uid
-            );
+            let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", old.uid);
             return Err(ApiError::conflict(kind.subject(), &old.key.name, &why));
         }
         let before = old.value();
@@ -184,69 +137,39 @@ impl ApiServer {
         let binding = decode_body(cx, &BINDING)?;
         let name = path::meta_text(&binding, "name");
         if !name.is_empty() && name != cx.place.name {
-            return Err(ApiError::bad_request(
-                "name in URL does not match name in Binding object",
-            ));
+            return Err(ApiError::bad_request("name in URL does not match name in Binding object"));
         }
         let target = path::text(&binding, &["target", "name"]).to_owned();
         let kind = path::text(&binding, &["target", "kind"]);
         let mut causes = Vec::new();
         if !kind.is_empty() && kind != "Node" {
-            causes.push(Cause::not_supported(
-                "target.kind",
-                kind,
-                &["Node", "<empty>"],
-            ));
+            causes.push(Cause::not_supported("target.kind", kind, &["Node", "<empty>"]));
         }
         if target.is_empty() {
             causes.push(Cause::required("target.name", ""));
         }
         if !causes.is_empty() {
             let error = ApiError::invalid("", "Binding", name, &causes);
-            let text = error
-                .message
-                .split_once(": ")
-                .map(|(_, t)| t.to_owned())
-                .unwrap_or_default();
+            let text = error.message.split_once(": ").map(|(_, t)| t.to_owned()).unwrap_or_default();
             return Err(ApiError::internal(text));
         }
         let old = self.find(cx)?;
         let mut value = old.value();
-        let refuse = |why: &str| {
-            ApiError::conflict(
-                Subject {
-                    group: "",
-                    resource: "pods/binding",
-                },
-                &cx.place.name,
-                why,
-            )
-        };
+        let refuse =
+            |why: &str| ApiError::conflict(Subject { group: "", resource: "pods/binding" }, &cx.place.name, why);
         if path::meta(&value).contains_key("deletionTimestamp") {
-            return Err(refuse(&format!(
-                "pod {} is being deleted, cannot be assigned to a host",
-                cx.place.name
-            )));
+            return Err(refuse(&format!("pod {} is being deleted, cannot be assigned to a host", cx.place.name)));
         }
         let node = path::text(&value, &["spec", "nodeName"]);
         if !node.is_empty() {
-            return Err(refuse(&format!(
-                "pod {} is already assigned to node \"{node}\"",
-                cx.place.name
-            )));
+            return Err(refuse(&format!("pod {} is already assigned to node \"{node}\"", cx.place.name)));
         }
         if !path::list(&value, &["spec", "schedulingGates"]).is_empty() {
-            return Err(refuse(&format!(
-                "pod {} has non-empty .spec.schedulingGates",
-                cx.place.name
-            )));
+            return Err(refuse(&format!("pod {} has non-empty .spec.schedulingGates", cx.place.name)));
         }
         path::map_mut(&mut value, &["spec"]).insert("nodeName".into(), target.into());
         for key in ["annotations", "labels"] {
-            for (k, v) in path::map(&binding, &["metadata", key])
-                .into_iter()
-                .flatten()
-            {
+            for (k, v) in path::map(&binding, &["metadata", key]).into_iter().flatten() {
                 path::map_mut(&mut value, &["metadata", key]).insert(k.clone(), v.clone());
             }
         }
@@ -258,10 +181,7 @@ impl ApiServer {
             }),
         );
         self.commit(cx, &old, value)?;
-        Ok(Answer::Success {
-            status: 201,
-            details: None,
-        })
+        Ok(Answer::Success { status: 201, details: None })
     }
 
     /// POST of an eviction: a deletion that a disruption budget could refuse (there are none here).
@@ -270,13 +190,9 @@ impl ApiServer {
         let eviction = decode_body(cx, &EVICTION)?;
         let name = path::meta_text(&eviction, "name");
         if !name.is_empty() && name != cx.place.name {
-            return Err(ApiError::bad_request(
-                "name in URL does not match name in Eviction object",
-            ));
+            return Err(ApiError::bad_request("name in URL does not match name in Eviction object"));
         }
-        let options = path::map(&eviction, &["deleteOptions"])
-            .cloned()
-            .unwrap_or_default();
+        let options = path::map(&eviction, &["deleteOptions"]).cloned().unwrap_or_default();
         let mut options = DeleteOptions::from_value(&options)?;
         options.dry_run |= cx.dry_run();
         let old = self.find(cx)?;
@@ -294,25 +210,17 @@ impl ApiServer {
             self.commit(cx, &old, value)?;
         }
         self.delete_object(cx.now, &KINDS[PODS], &cx.key(), &options)?;
-        Ok(Answer::Success {
-            status: 201,
-            details: None,
-        })
+        Ok(Answer::Success { status: 201, details: None })
     }
 }
 
 /// Adds a condition, or replaces the one of its type.
 fn set_condition(pod: &mut Obj, condition: Value) {
-    let conditions = path::map_mut(pod, &["status"])
-        .entry("conditions")
-        .or_insert_with(|| json!([]));
+    let conditions = path::map_mut(pod, &["status"]).entry("conditions").or_insert_with(|| json!([]));
     let Value::Array(list) = conditions else {
         return;
     };
-    match list
-        .iter_mut()
-        .find(|c| c.get("type") == condition.get("type"))
-    {
+    match list.iter_mut().find(|c| c.get("type") == condition.get("type")) {
         Some(present) => *present = condition,
         None => list.push(condition),
     }

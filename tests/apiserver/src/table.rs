@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
 use crate::kind::{
-    CONFIG_MAPS, EVENTS, Kind, LEASES, NAMESPACES, NODES, PODS, QUOTAS, REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
+    CONFIG_MAPS, EVENTS, Kind, LEASES, NAMESPACES, NODES, PODS, QUOTAS, REPLICA_SETS, REPLICATION_CONTROLLERS,
 };
 use crate::media::Include;
 use crate::request::Query;
@@ -24,18 +23,15 @@ pub(crate) fn include(query: &Query, default: Include) -> Result<Include, ApiErr
         "Metadata" => Ok(Include::Metadata),
         "None" => Ok(Include::None),
         "Object" => Ok(Include::Object),
-        other => Err(ApiError::bad_request(format!(
-            "unrecognized includeObject value: \"{other}\""
-        ))),
+        other => Err(ApiError::bad_request(format!("unrecognized includeObject value: \"{other}\""))),
     }
 }
 
 fn columns(kind: &Kind) -> &'static Value {
     static COLUMNS: OnceLock<Map<String, Value>> = OnceLock::new();
     static NONE: Value = Value::Null;
-    let all = COLUMNS.get_or_init(|| {
-        serde_json::from_str(include_str!("table/columns.json")).expect("columns.json is JSON")
-    });
+    let all =
+        COLUMNS.get_or_init(|| serde_json::from_str(include_str!("table/columns.json")).expect("columns.json is JSON"));
     all.get(kind.resource).unwrap_or(&NONE)
 }
 
@@ -77,12 +73,7 @@ pub(crate) fn write(
             Include::None => out.extend_from_slice(b"null"),
             Include::Metadata => render::partial_json(&value, out),
             Include::Object => {
-                encode::with_type_meta(
-                    kind.kind,
-                    &kind.api_version(),
-                    &render::object_json(kind, object),
-                    out,
-                );
+                encode::with_type_meta(kind.kind, &kind.api_version(), &render::object_json(kind, object), out);
             }
         }
         out.push(b'}');
@@ -97,10 +88,7 @@ fn write_columns(kind: &Kind, out: &mut Vec<u8>) {
             out.push(b',');
         }
         out.push(b'{');
-        for (j, key) in ["name", "type", "format", "description", "priority"]
-            .iter()
-            .enumerate()
-        {
+        for (j, key) in ["name", "type", "format", "description", "priority"].iter().enumerate() {
             if j > 0 {
                 out.push(b',');
             }
@@ -115,7 +103,10 @@ fn write_columns(kind: &Kind, out: &mut Vec<u8>) {
 /// A bookmark of a watch in tables.
 pub(crate) fn bookmark(_kind: &Kind, value: &Obj, rv: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(TABLE);
-    out.extend_from_slice(format!("{{\"resourceVersion\":\"{rv}\"}},\"columnDefinitions\":null,\"rows\":[{{\"cells\":[],\"object\":").as_bytes());
+    out.extend_from_slice(
+        format!("{{\"resourceVersion\":\"{rv}\"}},\"columnDefinitions\":null,\"rows\":[{{\"cells\":[],\"object\":")
+            .as_bytes(),
+    );
     render::partial_json(value, out);
     out.extend_from_slice(b"}]}");
 }
@@ -129,9 +120,9 @@ fn row_condition(kind: &Kind, value: &Obj) -> Option<&'static str> {
         "Succeeded" => Some(
             "{\"type\":\"Completed\",\"status\":\"True\",\"reason\":\"Succeeded\",\"message\":\"The pod has completed successfully.\"}",
         ),
-        "Failed" => Some(
-            "{\"type\":\"Completed\",\"status\":\"True\",\"reason\":\"Failed\",\"message\":\"The pod failed.\"}",
-        ),
+        "Failed" => {
+            Some("{\"type\":\"Completed\",\"status\":\"True\",\"reason\":\"Failed\",\"message\":\"The pod failed.\"}")
+        }
         _ => None,
     }
 }
@@ -146,10 +137,7 @@ fn cells(kind: &Kind, value: &Obj, now: Timestamp) -> Vec<Value> {
             let count = |p: &[&str]| json!(path::int(value, p).unwrap_or(0));
             let containers = path::list(value, &["spec", "template", "spec", "containers"]);
             let join = |key: &str| {
-                let all: Vec<&str> = containers
-                    .iter()
-                    .filter_map(|c| c.get(key)?.as_str())
-                    .collect();
+                let all: Vec<&str> = containers.iter().filter_map(|c| c.get(key)?.as_str()).collect();
                 json!(all.join(","))
             };
             let selector = match path::at(value, &["spec", "selector"]) {
@@ -173,11 +161,7 @@ fn cells(kind: &Kind, value: &Obj, now: Timestamp) -> Vec<Value> {
             vec![name, json!(n("data") + n("binaryData")), age]
         }
         EVENTS => event_cells(name, value, now),
-        LEASES => vec![
-            name,
-            json!(path::text(value, &["spec", "holderIdentity"])),
-            age,
-        ],
+        LEASES => vec![name, json!(path::text(value, &["spec", "holderIdentity"])), age],
         NODES => node_cells(name, age, value),
         QUOTAS => {
             let (mut requests, mut limits) = (Vec::new(), Vec::new());
@@ -190,12 +174,7 @@ fn cells(kind: &Kind, value: &Obj, now: Timestamp) -> Vec<Value> {
                     requests.push(text);
                 }
             }
-            vec![
-                name,
-                json!(requests.join(", ")),
-                json!(limits.join(", ")),
-                age,
-            ]
+            vec![name, json!(requests.join(", ")), json!(limits.join(", ")), age]
         }
         _ => vec![name],
     }
@@ -210,29 +189,17 @@ fn pod_cells(name: Value, age_cell: Value, pod: &Obj, now: Timestamp) -> Vec<Val
     };
     let conditions = path::list(pod, &["status", "conditions"]);
     let is = |c: &Value, key: &str, v: &str| c.get(key).and_then(Value::as_str) == Some(v);
-    if conditions
-        .iter()
-        .any(|c| is(c, "type", "PodScheduled") && is(c, "reason", "SchedulingGated"))
-    {
+    if conditions.iter().any(|c| is(c, "type", "PodScheduled") && is(c, "reason", "SchedulingGated")) {
         status = "SchedulingGated".to_owned();
     }
     let (mut ready, mut restarts, mut last_restart, mut initializing) = (0, 0, None, false);
     let inits = path::list(pod, &["spec", "initContainers"]).len();
-    for (i, c) in path::list(pod, &["status", "initContainerStatuses"])
-        .iter()
-        .enumerate()
-    {
+    for (i, c) in path::list(pod, &["status", "initContainerStatuses"]).iter().enumerate() {
         restarts += c.get("restartCount").and_then(Value::as_i64).unwrap_or(0);
-        if c.pointer("/state/terminated/exitCode")
-            .and_then(Value::as_i64)
-            == Some(0)
-        {
+        if c.pointer("/state/terminated/exitCode").and_then(Value::as_i64) == Some(0) {
             continue;
         }
-        status = match (
-            c.pointer("/state/terminated"),
-            c.pointer("/state/waiting/reason").and_then(Value::as_str),
-        ) {
+        status = match (c.pointer("/state/terminated"), c.pointer("/state/waiting/reason").and_then(Value::as_str)) {
             (Some(t), _) => format!("Init:{}", termination(t)),
             (None, Some(reason)) if !reason.is_empty() && reason != "PodInitializing" => {
                 format!("Init:{reason}")
@@ -245,22 +212,13 @@ fn pod_cells(name: Value, age_cell: Value, pod: &Obj, now: Timestamp) -> Vec<Val
     if !initializing {
         restarts = 0;
         let mut running = false;
-        for c in path::list(pod, &["status", "containerStatuses"])
-            .iter()
-            .rev()
-        {
+        for c in path::list(pod, &["status", "containerStatuses"]).iter().rev() {
             restarts += c.get("restartCount").and_then(Value::as_i64).unwrap_or(0);
-            if let Some(t) = c
-                .pointer("/lastState/terminated/finishedAt")
-                .and_then(Value::as_str)
-            {
+            if let Some(t) = c.pointer("/lastState/terminated/finishedAt").and_then(Value::as_str) {
                 last_restart = last_restart.max(Some(t.to_owned()));
             }
             let is_ready = c.get("ready") == Some(&Value::Bool(true));
-            match (
-                c.pointer("/state/waiting/reason").and_then(Value::as_str),
-                c.pointer("/state/terminated"),
-            ) {
+            match (c.pointer("/state/waiting/reason").and_then(Value::as_str), c.pointer("/state/terminated")) {
                 (Some(reason), _) if !reason.is_empty() => status = reason.to_owned(),
                 (_, Some(t)) => status = termination(t),
                 _ if is_ready && c.pointer("/state/running").is_some() => {
@@ -271,9 +229,7 @@ fn pod_cells(name: Value, age_cell: Value, pod: &Obj, now: Timestamp) -> Vec<Val
             }
         }
         if status == "Completed" && running {
-            let is_ready = conditions
-                .iter()
-                .any(|c| is(c, "type", "Ready") && is(c, "status", "True"));
+            let is_ready = conditions.iter().any(|c| is(c, "type", "Ready") && is(c, "status", "True"));
             status = if is_ready { "Running" } else { "NotReady" }.to_owned();
         }
     }
@@ -297,11 +253,7 @@ fn pod_cells(name: Value, age_cell: Value, pod: &Obj, now: Timestamp) -> Vec<Val
         let met = gates
             .iter()
             .filter_map(|g| g.get("conditionType")?.as_str())
-            .filter(|g| {
-                conditions
-                    .iter()
-                    .any(|c| is(c, "type", g) && is(c, "status", "True"))
-            })
+            .filter(|g| conditions.iter().any(|c| is(c, "type", g) && is(c, "status", "True")))
             .count();
         format!("{met}/{}", gates.len())
     };
@@ -321,11 +273,7 @@ fn pod_cells(name: Value, age_cell: Value, pod: &Obj, now: Timestamp) -> Vec<Val
 /// Why a container ended.
 fn termination(state: &Value) -> String {
     let int = |key: &str| state.get(key).and_then(Value::as_i64).unwrap_or(0);
-    match state
-        .get("reason")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-    {
+    match state.get("reason").and_then(Value::as_str).unwrap_or_default() {
         "" if int("signal") != 0 => format!("Signal:{}", int("signal")),
         "" => format!("ExitCode:{}", int("exitCode")),
         reason => reason.to_owned(),
@@ -335,20 +283,14 @@ fn termination(state: &Value) -> String {
 fn event_cells(name: Value, event: &Obj, now: Timestamp) -> Vec<Value> {
     let text = |p: &[&str]| path::text(event, p);
     let or = |a: &str, b: &str| {
-        if a.is_empty() {
-            b.to_owned()
-        } else {
-            a.to_owned()
-        }
+        if a.is_empty() { b.to_owned() } else { a.to_owned() }
     };
     let first = or(text(&["firstTimestamp"]), text(&["eventTime"]));
     let last = match path::at(event, &["series", "lastObservedTime"]).and_then(Value::as_str) {
         Some(t) => t.to_owned(),
         None => or(text(&["lastTimestamp"]), &first),
     };
-    let count = path::int(event, &["series", "count"])
-        .or_else(|| path::int(event, &["count"]))
-        .unwrap_or(1);
+    let count = path::int(event, &["series", "count"]).or_else(|| path::int(event, &["count"])).unwrap_or(1);
     let kind = text(&["involvedObject", "kind"]).to_lowercase();
     let object = if kind.is_empty() {
         text(&["involvedObject", "name"]).to_owned()
@@ -376,9 +318,7 @@ fn event_cells(name: Value, event: &Obj, now: Timestamp) -> Vec<Value> {
 
 fn node_cells(name: Value, age: Value, node: &Obj) -> Vec<Value> {
     let conditions = path::list(node, &["status", "conditions"]);
-    let ready = conditions
-        .iter()
-        .find(|c| c.get("type").and_then(Value::as_str) == Some("Ready"));
+    let ready = conditions.iter().find(|c| c.get("type").and_then(Value::as_str) == Some("Ready"));
     let mut status = match ready.and_then(|c| c.get("status")?.as_str()) {
         Some("True") => "Ready",
         Some(_) => "NotReady",
@@ -389,27 +329,14 @@ fn node_cells(name: Value, age: Value, node: &Obj) -> Vec<Value> {
         status.push_str(",SchedulingDisabled");
     }
     let labels = path::map(node, &["metadata", "labels"]);
-    let mut roles: Vec<&str> = labels
-        .into_iter()
-        .flatten()
-        .filter_map(|(k, _)| k.strip_prefix("node-role.kubernetes.io/"))
-        .collect();
+    let mut roles: Vec<&str> =
+        labels.into_iter().flatten().filter_map(|(k, _)| k.strip_prefix("node-role.kubernetes.io/")).collect();
     roles.sort_unstable();
-    let roles = if roles.is_empty() {
-        "<none>".to_owned()
-    } else {
-        roles.join(",")
-    };
+    let roles = if roles.is_empty() { "<none>".to_owned() } else { roles.join(",") };
     let address = |kind: &str| {
         let list = path::list(node, &["status", "addresses"]);
-        let found = list
-            .iter()
-            .find(|a| a.get("type").and_then(Value::as_str) == Some(kind));
-        json!(
-            found
-                .and_then(|a| a.get("address")?.as_str())
-                .unwrap_or("<none>")
-        )
+        let found = list.iter().find(|a| a.get("type").and_then(Value::as_str) == Some(kind));
+        json!(found.and_then(|a| a.get("address")?.as_str()).unwrap_or("<none>"))
     };
     let info = |key: &str| match path::text(node, &["status", "nodeInfo", key]) {
         "" => json!("<unknown>"),
@@ -441,11 +368,7 @@ fn age(since: &str, now: Timestamp) -> String {
     let seconds = seconds.max(0);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
     let pair = |a: i64, unit: &str, b: i64, small: &str| {
-        if b == 0 {
-            format!("{a}{unit}")
-        } else {
-            format!("{a}{unit}{b}{small}")
-        }
+        if b == 0 { format!("{a}{unit}") } else { format!("{a}{unit}{b}{small}") }
     };
     match () {
         () if seconds < 120 => format!("{seconds}s"),

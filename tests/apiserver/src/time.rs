@@ -20,13 +20,8 @@ impl Now {
     /// The same moment, `by` later on both clocks.
     #[must_use]
     pub fn later(self, by: Duration) -> Self {
-        let wall = self
-            .wall
-            .checked_add(jiff::SignedDuration::try_from(by).unwrap_or(jiff::SignedDuration::MAX));
-        Self {
-            monotonic: self.monotonic.saturating_add(by),
-            wall: wall.unwrap_or(Timestamp::MAX),
-        }
+        let wall = self.wall.checked_add(jiff::SignedDuration::try_from(by).unwrap_or(jiff::SignedDuration::MAX));
+        Self { monotonic: self.monotonic.saturating_add(by), wall: wall.unwrap_or(Timestamp::MAX) }
     }
 }
 

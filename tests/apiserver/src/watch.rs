@@ -115,27 +115,15 @@ impl ApiServer {
         }
         let selector = Selector::parse(kind, cx.query.text("labelSelector"), &fields)?;
         validate_list_options(cx, true)?;
-        let timeout = cx
-            .query
-            .int("timeoutSeconds")?
-            .and_then(|s| u64::try_from(s).ok())
-            .filter(|s| *s > 0);
+        let timeout = cx.query.int("timeoutSeconds")?.and_then(|s| u64::try_from(s).ok()).filter(|s| *s > 0);
         if self.watches.len() >= self.config.max_watches {
-            return Err(ApiError::too_many_requests(
-                "too many watches are open",
-                Vec::new(),
-            ));
+            return Err(ApiError::too_many_requests("too many watches are open", Vec::new()));
         }
         let text = cx.query.text("resourceVersion");
-        let rv = parse_version(text)
-            .map_err(ApiError::internal)?
-            .unwrap_or(0);
+        let rv = parse_version(text).map_err(ApiError::internal)?.unwrap_or(0);
         let now = cx.now.monotonic;
         let bookmarks = cx.query.flag("allowWatchBookmarks");
-        let send_initial = cx
-            .query
-            .get("sendInitialEvents")
-            .map(|_| cx.query.flag("sendInitialEvents"));
+        let send_initial = cx.query.get("sendInitialEvents").map(|_| cx.query.flag("sendInitialEvents"));
         let current = self.store.rv();
         let table = self.store.table(kind.table);
         let mut error = None;
@@ -143,14 +131,9 @@ impl ApiServer {
         let mut position = table.end();
         let wants_initial = send_initial.unwrap_or(rv == 0);
         if wants_initial && rv > current {
-            error = Some((
-                now + self.config.future_version_wait,
-                ApiError::version_too_large(rv, current),
-            ));
+            error = Some((now + self.config.future_version_wait, ApiError::version_too_large(rv, current)));
         } else if wants_initial {
-            let mut objects = table
-                .snapshot(&cx.place.namespace, None, None)
-                .unwrap_or_default();
+            let mut objects = table.snapshot(&cx.place.namespace, None, None).unwrap_or_default();
             objects.retain(|o| selector.matches(o));
             initial.objects = objects.into();
             initial.end = bookmarks.then_some(current);
@@ -158,13 +141,7 @@ impl ApiServer {
             match table.position_after(rv) {
                 Ok(p) => position = p,
                 Err(floor) if kind.traits.cached => {
-                    error = Some((
-                        now,
-                        ApiError::expired(format!(
-                            "too old resource version: {rv} ({})",
-                            floor + 1
-                        )),
-                    ));
+                    error = Some((now, ApiError::expired(format!("too old resource version: {rv} ({})", floor + 1))));
                 }
                 Err(_) => {
                     let message = "The resourceVersion for the provided watch is too old.";
@@ -261,13 +238,7 @@ impl ApiServer {
     /// `out` is longer than `limit`; a watch that is polled too rarely to keep up with the history gets a 410 and ends.
     ///
     /// After [`WatchState::Ended`] and [`WatchState::Cut`] the watch is forgotten.
-    pub fn poll_watch(
-        &mut self,
-        id: WatchId,
-        now: Now,
-        limit: usize,
-        out: &mut Vec<u8>,
-    ) -> WatchState {
+    pub fn poll_watch(&mut self, id: WatchId, now: Now, limit: usize, out: &mut Vec<u8>) -> WatchState {
         let Some(mut watch) = self.watches.remove(&id) else {
             return WatchState::Ended;
         };
@@ -280,19 +251,12 @@ impl ApiServer {
             return state;
         }
         let deadline = watch.deadline();
-        self.deadlines
-            .insert((self.faults.postpone(deadline, now.monotonic), id));
+        self.deadlines.insert((self.faults.postpone(deadline, now.monotonic), id));
         self.watches.insert(id, watch);
         state
     }
 
-    fn advance_watch(
-        &mut self,
-        watch: &mut Watch,
-        now: Now,
-        limit: usize,
-        out: &mut Vec<u8>,
-    ) -> WatchState {
+    fn advance_watch(&mut self, watch: &mut Watch, now: Now, limit: usize, out: &mut Vec<u8>) -> WatchState {
         if watch.closed {
             return WatchState::Ended;
         }
@@ -301,11 +265,7 @@ impl ApiServer {
                 error_frame(watch, error, out);
                 return WatchState::Ended;
             }
-            return if watch.ends_at <= now.monotonic {
-                WatchState::Ended
-            } else {
-                WatchState::Open
-            };
+            return if watch.ends_at <= now.monotonic { WatchState::Ended } else { WatchState::Open };
         }
         loop {
             if out.len() > limit {
@@ -328,10 +288,7 @@ impl ApiServer {
         if watch.error.is_some() {
             return self.advance_watch(watch, now, limit, out);
         }
-        if watch.bookmarks
-            && watch.next_bookmark <= now.monotonic
-            && !self.faults.frozen(watch.kind.resource)
-        {
+        if watch.bookmarks && watch.next_bookmark <= now.monotonic && !self.faults.frozen(watch.kind.resource) {
             let newest = self.store.table(watch.kind.table).newest();
             if newest > watch.begun_at {
                 bookmark(watch, newest, false, out);
@@ -342,11 +299,7 @@ impl ApiServer {
                 next_bookmark(watch.next_bookmark, watch.ends_at)
             };
         }
-        if watch.ends_at <= now.monotonic {
-            WatchState::Ended
-        } else {
-            WatchState::Open
-        }
+        if watch.ends_at <= now.monotonic { WatchState::Ended } else { WatchState::Open }
     }
 
     /// Writes at most one frame; whether there may be another.
@@ -387,10 +340,7 @@ impl ApiServer {
             return true;
         }
         watch.after = rv;
-        let was = event
-            .previous
-            .as_ref()
-            .is_some_and(|o| watch.selector.matches(o));
+        let was = event.previous.as_ref().is_some_and(|o| watch.selector.matches(o));
         let is = !event.deleted && watch.selector.matches(&event.object);
         let kind = match (was, is) {
             (false, false) => return true,
@@ -407,16 +357,9 @@ impl ApiServer {
         } else {
             event.object.clone()
         };
-        let shared = watch
-            .media
-            .form()
-            .filter(|_| kind != "DELETED" || event.deleted);
+        let shared = watch.media.form().filter(|_| kind != "DELETED" || event.deleted);
         if let Some(form) = shared {
-            let key = FrameKey {
-                event: kind.as_bytes()[0],
-                kind: watch.index,
-                form,
-            };
+            let key = FrameKey { event: kind.as_bytes()[0], kind: watch.index, form };
             let (served, media) = (watch.kind, watch.media);
             let frame = event.frame(key, |object| {
                 let mut bytes = Vec::with_capacity(object.json.len() + 64);
@@ -443,9 +386,7 @@ fn first_bookmark(now: Duration, ends_at: Duration) -> Duration {
 
 /// A minute later, or two seconds before the end if that comes first.
 fn next_bookmark(from: Duration, ends_at: Duration) -> Duration {
-    (from + BOOKMARK_INTERVAL)
-        .min(ends_at.saturating_sub(BOOKMARK_BEFORE_END))
-        .max(from)
+    (from + BOOKMARK_INTERVAL).min(ends_at.saturating_sub(BOOKMARK_BEFORE_END)).max(from)
 }
 
 fn at_version(table: usize, object: &Object, rv: u64) -> Object {
@@ -462,15 +403,7 @@ fn object_frame(watch: &mut Watch, object: &Arc<Object>, now: Now) -> Vec<u8> {
         let mut meta = Obj::new();
         meta.insert("resourceVersion".into(), object.rv.to_string().into());
         let columns = !std::mem::replace(&mut watch.columns_sent, true);
-        table::write(
-            watch.kind,
-            std::slice::from_ref(object),
-            &meta,
-            include,
-            columns,
-            now,
-            &mut out,
-        );
+        table::write(watch.kind, std::slice::from_ref(object), &meta, include, columns, now, &mut out);
     } else {
         render::object(watch.kind, object, watch.media, &mut out);
     }
@@ -484,22 +417,15 @@ fn bookmark(watch: &mut Watch, rv: u64, ends_initial: bool, out: &mut Vec<u8>) {
     if ends_initial {
         meta["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
     }
-    let id = if partial {
-        schema().id("meta.PartialObjectMetadata")
-    } else {
-        kind.message()
-    };
+    let id = if partial { schema().id("meta.PartialObjectMetadata") } else { kind.message() };
     let mut value = zero_message(id);
     value.insert("metadata".into(), meta);
     if !partial && kind.table == REPLICA_SETS {
         // The internal type of a ReplicaSet has a number here, where the wire has a pointer.
         path::map_mut(&mut value, &["spec"]).insert("replicas".into(), 0.into());
     }
-    let (name, version) = if partial {
-        ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned())
-    } else {
-        (kind.kind, kind.api_version())
-    };
+    let (name, version) =
+        if partial { ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()) } else { (kind.kind, kind.api_version()) };
     let mut object = Vec::new();
     match (watch.media.encoding, watch.media.shape) {
         (Encoding::Protobuf, _) => protobuf::envelope(name, &version, id, &value, &mut object),
@@ -518,13 +444,7 @@ fn error_frame(watch: &Watch, error: &ApiError, out: &mut Vec<u8>) {
     if watch.media.encoding == Encoding::Protobuf {
         let value: Obj = serde_json::from_slice(&text).unwrap_or_default();
         let mut object = Vec::new();
-        protobuf::envelope(
-            "Status",
-            "v1",
-            schema().id("meta.Status"),
-            &value,
-            &mut object,
-        );
+        protobuf::envelope("Status", "v1", schema().id("meta.Status"), &value, &mut object);
         watch.frame("ERROR", &object, out);
     } else {
         watch.frame("ERROR", &text, out);

@@ -34,15 +34,7 @@ const OTHER_KINDS: [(&str, &[&str]); 4] = [
             "Status",
         ],
     ),
-    (
-        "apps/v1",
-        &[
-            "ControllerRevision",
-            "DaemonSet",
-            "Deployment",
-            "StatefulSet",
-        ],
-    ),
+    ("apps/v1", &["ControllerRevision", "DaemonSet", "Deployment", "StatefulSet"]),
     ("autoscaling/v1", &["HorizontalPodAutoscaler", "Scale"]),
     ("policy/v1", &["Eviction", "PodDisruptionBudget"]),
 ];
@@ -62,16 +54,10 @@ pub(crate) fn validate_options(cx: &Context<'_>, options: &str) -> Result<(), Ap
     let apply = is_apply(cx);
     if options == "PatchOptions" {
         if !apply && cx.query.get("force").is_some() {
-            causes.push(Cause::forbidden(
-                "force",
-                "may not be specified for non-apply patch",
-            ));
+            causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
         }
         if apply && cx.query.text("fieldManager").is_empty() {
-            causes.push(Cause::required(
-                "fieldManager",
-                "is required for apply patch",
-            ));
+            causes.push(Cause::required("fieldManager", "is required for apply patch"));
         }
     }
     let manager = cx.query.text("fieldManager");
@@ -79,26 +65,16 @@ pub(crate) fn validate_options(cx: &Context<'_>, options: &str) -> Result<(), Ap
         causes.push(Cause::too_long("fieldManager", 128));
     }
     if let Some((at, _)) = manager.char_indices().find(|(_, c)| c.is_control()) {
-        let detail = format!(
-            "should only contain printable characters (invalid character at position {at})"
-        );
+        let detail = format!("should only contain printable characters (invalid character at position {at})");
         causes.push(Cause::invalid("fieldManager", &manager.into(), &detail));
     }
     let dry_run = cx.query.all("dryRun");
     validate_dry_run(&dry_run, &mut causes);
     let validation = cx.query.text("fieldValidation");
     if !["", "Ignore", "Warn", "Strict"].contains(&validation) {
-        causes.push(Cause::not_supported(
-            "fieldValidation",
-            validation,
-            &["", "Ignore", "Strict", "Warn"],
-        ));
+        causes.push(Cause::not_supported("fieldValidation", validation, &["", "Ignore", "Strict", "Warn"]));
     }
-    if causes.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiError::invalid("meta.k8s.io", options, "", &causes))
-    }
+    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", options, "", &causes)) }
 }
 
 /// The only dry run there is is `All`.
@@ -127,8 +103,8 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
     let text: Vec<u8> = match media::content_type(cx.request)? {
         Encoding::Json => body.clone(),
         Encoding::Yaml => {
-            let value = crate::yaml::parse(body)
-                .map_err(|e| unrecognized(format!("couldn't get version/kind; {e}")))?;
+            let value =
+                crate::yaml::parse(body).map_err(|e| unrecognized(format!("couldn't get version/kind; {e}")))?;
             serde_json::to_vec(&value).unwrap_or_default()
         }
         Encoding::Protobuf => {
@@ -149,10 +125,7 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
     }
     let head: Option<TypeMeta> = match serde_json::from_slice::<Value>(&text) {
         Err(e) => {
-            let why = format!(
-                "couldn't get version/kind; json parse error: {}",
-                go_syntax_error(&text, &e)
-            );
+            let why = format!("couldn't get version/kind; json parse error: {}", go_syntax_error(&text, &e));
             return Err(unrecognized(why));
         }
         Ok(Value::Object(_)) => Some(serde_json::from_slice(&text).unwrap_or_default()),
@@ -171,40 +144,27 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
         }
     };
     let head = head.unwrap_or_default();
-    let given =
-        |v: Option<String>, or: &str| v.filter(|v| !v.is_empty()).unwrap_or_else(|| or.to_owned());
+    let given = |v: Option<String>, or: &str| v.filter(|v| !v.is_empty()).unwrap_or_else(|| or.to_owned());
     let kind = given(head.kind, expected.kind);
     let api_version = given(head.api_version, expected.api_version);
-    let version = api_version
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let version = api_version.rsplit('/').next().unwrap_or_default().to_owned();
     let unhandled = |why: &str| {
         let expected = expected.kind;
-        ApiError::bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"
-        ))
+        ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"))
     };
     if kind != expected.kind || api_version != expected.api_version {
         return Err(if is_known(&kind, &api_version) {
             let to = format!("{}.{}", expected.package, expected.kind);
-            unhandled(&format!(
-                "converting ({version}.{kind}) to ({to}): unknown conversion"
-            ))
+            unhandled(&format!("converting ({version}.{kind}) to ({to}): unknown conversion"))
         } else {
             unhandled(&unregistered(&kind, &api_version))
         });
     }
-    let (value, findings) =
-        decode::from_slice(schema().id(expected.message), &text).map_err(|e| unhandled(&e))?;
+    let (value, findings) = decode::from_slice(schema().id(expected.message), &text).map_err(|e| unhandled(&e))?;
     if !findings.is_empty() {
         match cx.query.text("fieldValidation") {
             "Strict" => {
-                return Err(unhandled(&format!(
-                    "strict decoding error: {}",
-                    findings.join(", ")
-                )));
+                return Err(unhandled(&format!("strict decoding error: {}", findings.join(", "))));
             }
             "Ignore" => {}
             _ => cx.warnings.extend(findings),
@@ -215,12 +175,8 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
 
 fn is_known(kind: &str, api_version: &str) -> bool {
     let item = kind.strip_suffix("List").unwrap_or(kind);
-    KINDS
-        .iter()
-        .any(|k| k.kind == item && k.api_version() == api_version)
-        || OTHER_KINDS
-            .iter()
-            .any(|(v, kinds)| *v == api_version && (kinds.contains(&kind) || kinds.contains(&item)))
+    KINDS.iter().any(|k| k.kind == item && k.api_version() == api_version)
+        || OTHER_KINDS.iter().any(|(v, kinds)| *v == api_version && (kinds.contains(&kind) || kinds.contains(&item)))
 }
 
 fn unregistered(kind: &str, api_version: &str) -> String {
@@ -237,10 +193,7 @@ fn summary(body: &[u8]) -> String {
     match body.first() {
         None => "<empty>".to_owned(),
         Some(b'{') => format!("{}{more}", String::from_utf8_lossy(head)),
-        Some(_) => format!(
-            "{}{more}",
-            head.iter().map(|b| format!("{b:02x}")).collect::<String>()
-        ),
+        Some(_) => format!("{}{more}", head.iter().map(|b| format!("{b:02x}")).collect::<String>()),
     }
 }
 
@@ -249,11 +202,8 @@ pub(crate) fn go_syntax_error(text: &[u8], error: &serde_json::Error) -> String 
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
     }
-    let offset = text
-        .split_inclusive(|b| *b == b'\n')
-        .take(error.line().saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum::<usize>();
+    let offset =
+        text.split_inclusive(|b| *b == b'\n').take(error.line().saturating_sub(1)).map(<[u8]>::len).sum::<usize>();
     let at = (offset + error.column()).saturating_sub(1);
     let shown = text.get(at).map_or_else(String::new, |b| match b {
         b'\'' => "\\'".to_owned(),
@@ -282,12 +232,7 @@ pub(crate) fn go_syntax_error(text: &[u8], error: &serde_json::Error) -> String 
 
 /// What the body of a request for this kind should be.
 pub(crate) fn expected<'a>(kind: &'static Kind, api_version: &'a str) -> Expected<'a> {
-    Expected {
-        kind: kind.kind,
-        api_version,
-        message: kind.message_name(),
-        package: kind.package(),
-    }
+    Expected { kind: kind.kind, api_version, message: kind.message_name(), package: kind.package() }
 }
 
 impl ApiServer {
@@ -299,11 +244,7 @@ impl ApiServer {
     }
 
     /// Stores a new object, given in the form it came in.
-    pub(crate) fn insert(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn insert(&mut self, cx: &mut Context<'_>, mut value: Obj) -> Result<Answer, ApiError> {
         check_namespace(cx, &mut value)?;
         (cx.place.kind.strategy.default)(&mut value);
         self.record_managers(cx, None, &mut value, "", false);
@@ -311,11 +252,7 @@ impl ApiServer {
     }
 
     /// The same, once it is known who owns which field.
-    pub(crate) fn insert_owned(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn insert_owned(&mut self, cx: &mut Context<'_>, mut value: Obj) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
         let strategy = &kind.strategy;
         (strategy.default)(&mut value);
@@ -325,16 +262,9 @@ impl ApiServer {
             .map_err(|why| ApiError::forbidden(kind.subject(), name_or_prefix(&value), &why))?;
         let meta = json::meta_mut(&mut value);
         if !json::text(meta, &["resourceVersion"]).is_empty() {
-            return Err(ApiError::internal(
-                "resourceVersion should not be set on objects to be created",
-            ));
+            return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
         }
-        for key in [
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "selfLink",
-            "resourceVersion",
-        ] {
+        for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
             meta.remove(key);
         }
         let generate = json::text(meta, &["generateName"]).to_owned();
@@ -367,26 +297,12 @@ impl ApiServer {
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);
-        Ok(Answer::Object {
-            status: 201,
-            kind,
-            object,
-        })
+        Ok(Answer::Object { status: 201, kind, object })
     }
 
     /// The answer to a dry run: the object as it would be, at version `rv`.
-    pub(crate) fn dry_answer(
-        &self,
-        status: u16,
-        kind: &'static Kind,
-        value: &Obj,
-        rv: u64,
-    ) -> Answer {
-        Answer::Object {
-            status,
-            kind,
-            object: Arc::new(build(kind.table, value, rv)),
-        }
+    pub(crate) fn dry_answer(&self, status: u16, kind: &'static Kind, value: &Obj, rv: u64) -> Answer {
+        Answer::Object { status, kind, object: Arc::new(build(kind.table, value, rv)) }
     }
 
     /// The NamespaceLifecycle plugin: nothing is made in a namespace that is not there or ends.
@@ -401,9 +317,8 @@ impl ApiServer {
             Some(false) => Ok(()),
             Some(true) => {
                 let name = name_or_prefix(value);
-                let why = format!(
-                    "unable to create new content in namespace {namespace} because it is being terminated"
-                );
+                let why =
+                    format!("unable to create new content in namespace {namespace} because it is being terminated");
                 let mut error = ApiError::forbidden(kind.subject(), name, &why);
                 if let Some(Value::Object(details)) = &mut error.details {
                     let cause = serde_json::json!({
@@ -475,12 +390,7 @@ impl ApiServer {
     }
 
     /// Stores a new version of an object, given in the form it is served in.
-    pub(crate) fn update(
-        &mut self,
-        cx: &mut Context<'_>,
-        old: &Arc<Object>,
-        value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn update(&mut self, cx: &mut Context<'_>, old: &Arc<Object>, value: Obj) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
         let sub = cx.place.sub.map_or("", Sub::name);
         let mut value = value;
@@ -490,11 +400,7 @@ impl ApiServer {
         fill_meta(&mut value, &old_served);
         if kind.has(Sub::Status) {
             // A field that this resource cannot write is nobody's doing (`GetResetFields`).
-            let reset = if cx.place.sub == Some(Sub::Status) {
-                "spec"
-            } else {
-                "status"
-            };
+            let reset = if cx.place.sub == Some(Sub::Status) { "spec" } else { "status" };
             json::set(&mut value, reset, old_served.get(reset).cloned());
         }
         self.record_managers(cx, Some(&old_served), &mut value, sub, false);
@@ -502,27 +408,13 @@ impl ApiServer {
     }
 
     /// The resourceVersion of an update is a precondition.
-    pub(crate) fn check_version(
-        &self,
-        cx: &Context<'_>,
-        old: &Object,
-        value: &Obj,
-    ) -> Result<(), ApiError> {
+    pub(crate) fn check_version(&self, cx: &Context<'_>, old: &Object, value: &Obj) -> Result<(), ApiError> {
         let kind = cx.place.kind;
         match json::meta_text(value, "resourceVersion") {
             "" | "0" if kind.traits.unconditional_update => Ok(()),
             "" | "0" => {
-                let cause = Cause::invalid(
-                    "metadata.resourceVersion",
-                    &0.into(),
-                    "must be specified for an update",
-                );
-                Err(ApiError::invalid(
-                    kind.group,
-                    kind.resource,
-                    &old.key.name,
-                    &[cause],
-                ))
+                let cause = Cause::invalid("metadata.resourceVersion", &0.into(), "must be specified for an update");
+                Err(ApiError::invalid(kind.group, kind.resource, &old.key.name, &[cause]))
             }
             rv if rv == old.rv.to_string() => Ok(()),
             _ => Err(ApiError::modified(kind.subject(), &old.key.name)),
@@ -545,10 +437,7 @@ impl ApiServer {
             Some(Sub::Finalize) => crate::strategy::keep_status(&mut value, &old_value),
             _ => (strategy.prepare_update)(&mut value, &old_value),
         }
-        if kind.traits.generation
-            && cx.place.sub.is_none()
-            && value.get("spec") != old_value.get("spec")
-        {
+        if kind.traits.generation && cx.place.sub.is_none() && value.get("spec") != old_value.get("spec") {
             let generation = json::int(&old_value, &["metadata", "generation"]).unwrap_or(0) + 1;
             json::meta_mut(&mut value).insert("generation".into(), generation.into());
         }
@@ -568,68 +457,37 @@ impl ApiServer {
         }
         if !causes.is_empty() {
             let stored = &KINDS[kind.table];
-            return Err(ApiError::invalid(
-                stored.group,
-                stored.kind,
-                &old.key.name,
-                &causes,
-            ));
+            return Err(ApiError::invalid(stored.group, stored.kind, &old.key.name, &causes));
         }
         self.commit(cx, old, value)
     }
 
     /// Writes an update that is known to be right.
-    pub(crate) fn commit(
-        &mut self,
-        cx: &Context<'_>,
-        old: &Arc<Object>,
-        mut value: Obj,
-    ) -> Result<Answer, ApiError> {
+    pub(crate) fn commit(&mut self, cx: &Context<'_>, old: &Arc<Object>, mut value: Obj) -> Result<Answer, ApiError> {
         let kind = cx.place.kind;
         json::meta_mut(&mut value).insert("resourceVersion".into(), old.rv.to_string().into());
         let candidate = build(kind.table, &value, old.rv);
         if candidate.json == old.json {
-            return Ok(Answer::Object {
-                status: 200,
-                kind,
-                object: old.clone(),
-            });
+            return Ok(Answer::Object { status: 200, kind, object: old.clone() });
         }
         if cx.dry_run() {
-            return Ok(Answer::Object {
-                status: 200,
-                kind,
-                object: Arc::new(candidate),
-            });
+            return Ok(Answer::Object { status: 200, kind, object: Arc::new(candidate) });
         }
         if is_finished(&value, kind) {
             self.remove(cx.now, kind.table, old);
-            return Ok(Answer::Object {
-                status: 200,
-                kind,
-                object: Arc::new(candidate),
-            });
+            return Ok(Answer::Object { status: 200, kind, object: Arc::new(candidate) });
         }
         let sealed = self.seal(kind.table, &mut value);
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);
-        Ok(Answer::Object {
-            status: 200,
-            kind,
-            object,
-        })
+        Ok(Answer::Object { status: 200, kind, object })
     }
 
     /// PATCH of an object or its status.
     pub(crate) fn patch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let content = cx.request.header("content-type").unwrap_or_default();
-        let content = content
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_owned();
+        let content = content.split(';').next().unwrap_or_default().trim().to_owned();
         if !PATCH_TYPES.contains(&content.as_str()) {
             return Err(ApiError::unsupported_media_type(&PATCH_TYPES.join(", ")));
         }
@@ -648,12 +506,8 @@ impl ApiServer {
 }
 
 const APPLY: &str = "application/apply-patch+yaml";
-const PATCH_TYPES: [&str; 4] = [
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    APPLY,
-];
+const PATCH_TYPES: [&str; 4] =
+    ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", APPLY];
 
 /// Applies the patch of the request to an object in the form it is served in, and decodes the result.
 pub(crate) fn patched(
@@ -669,16 +523,12 @@ pub(crate) fn patched(
     current.insert("kind".into(), kind.into());
     current.insert("apiVersion".into(), api_version.into());
     let malformed = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
-    let parsed: Value =
-        serde_json::from_slice(body).map_err(|e| malformed(go_syntax_error(body, &e)))?;
+    let parsed: Value = serde_json::from_slice(body).map_err(|e| malformed(go_syntax_error(body, &e)))?;
     let (result, shown): (Value, String) = if content.starts_with("application/json-patch+json") {
         let Value::Array(operations) = &parsed else {
-            return Err(malformed(
-                "json: cannot unmarshal object into Go value of type jsonpatch.Patch".to_owned(),
-            ));
+            return Err(malformed("json: cannot unmarshal object into Go value of type jsonpatch.Patch".to_owned()));
         };
-        let result = patch::json_patch(&Value::Object(current), operations)
-            .map_err(|_| ApiError::unprocessable())?;
+        let result = patch::json_patch(&Value::Object(current), operations).map_err(|_| ApiError::unprocessable())?;
         let touched = touched_by(operations);
         let shown = patched_text(message, &result, &touched);
         (result, shown)
@@ -702,10 +552,9 @@ pub(crate) fn patched(
         } else {
             patch::strategic(message, &mut current, patch_map).map_err(|e| match e {
                 PatchError::Inapplicable => ApiError::unprocessable(),
-                PatchError::NoMergeKey { item, key } => ApiError::internal(format!(
-                    "map: {} does not contain declared merge key: {key}",
-                    go_text(&item)
-                )),
+                PatchError::NoMergeKey { item, key } => {
+                    ApiError::internal(format!("map: {} does not contain declared merge key: {key}", go_text(&item)))
+                }
                 PatchError::Malformed(why) => ApiError::bad_request(why),
             })?;
             (Value::Object(current), go_text(&parsed))
@@ -716,14 +565,8 @@ pub(crate) fn patched(
         ApiError::invalid("", "", "", &[cause])
     };
     let (got_kind, got_version) = (
-        result
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or_default(),
-        result
-            .get("apiVersion")
-            .and_then(Value::as_str)
-            .unwrap_or_default(),
+        result.get("kind").and_then(Value::as_str).unwrap_or_default(),
+        result.get("apiVersion").and_then(Value::as_str).unwrap_or_default(),
     );
     if got_kind != kind || got_version != api_version {
         let version = got_version.rsplit('/').next().unwrap_or_default();
@@ -739,10 +582,7 @@ pub(crate) fn patched(
     if !findings.is_empty() {
         match cx.query.text("fieldValidation") {
             "Strict" => {
-                return Err(invalid(&format!(
-                    "strict decoding error: {}",
-                    findings.join(", ")
-                )));
+                return Err(invalid(&format!("strict decoding error: {}", findings.join(", "))));
             }
             "Ignore" => {}
             _ => cx.warnings.extend(findings),
@@ -754,19 +594,12 @@ pub(crate) fn patched(
 /// A tree of the places that JSON patch operations touch.
 fn touched_by(operations: &[Value]) -> Value {
     let mut tree = Value::Object(Map::new());
-    for path in operations
-        .iter()
-        .flat_map(|o| [o.get("path"), o.get("from")])
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for path in operations.iter().flat_map(|o| [o.get("path"), o.get("from")]).flatten().filter_map(Value::as_str) {
         let mut node = &mut tree;
         let steps: Vec<&str> = path.split('/').skip(1).collect();
         for step in &steps[..steps.len().saturating_sub(1)] {
             let Value::Object(map) = node else { break };
-            node = map
-                .entry(*step)
-                .or_insert_with(|| Value::Object(Map::new()));
+            node = map.entry(*step).or_insert_with(|| Value::Object(Map::new()));
         }
     }
     tree
@@ -780,12 +613,7 @@ fn patched_text(message: usize, value: &Value, touched: &Value) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-fn write_patched(
-    message: Option<usize>,
-    value: &Value,
-    touched: Option<&Value>,
-    out: &mut Vec<u8>,
-) {
+fn write_patched(message: Option<usize>, value: &Value, touched: Option<&Value>, out: &mut Vec<u8>) {
     let Value::Object(map) = value else {
         return encode::any(value, out);
     };
@@ -818,16 +646,10 @@ fn write_patched(
 fn go_text(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            let pairs: Vec<String> = map
-                .iter()
-                .map(|(k, v)| format!("{k}:{}", go_text(v)))
-                .collect();
+            let pairs: Vec<String> = map.iter().map(|(k, v)| format!("{k}:{}", go_text(v))).collect();
             format!("map[{}]", pairs.join(" "))
         }
-        Value::Array(list) => format!(
-            "[{}]",
-            list.iter().map(go_text).collect::<Vec<_>>().join(" ")
-        ),
+        Value::Array(list) => format!("[{}]", list.iter().map(go_text).collect::<Vec<_>>().join(" ")),
         Value::String(s) => s.clone(),
         Value::Null => "<nil>".to_owned(),
         other => other.to_string(),
@@ -886,12 +708,7 @@ pub(crate) fn fill_meta(value: &mut Obj, old: &Obj) {
     let old = json::meta(old).clone();
     let meta = json::meta_mut(value);
     json::set(meta, "generation", old.get("generation").cloned());
-    for key in [
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if let Some(v) = old.get(key) {
             json::default(meta, key, v.clone());
         }
@@ -906,13 +723,7 @@ fn dedupe_owners(cx: &mut Context<'_>, value: &mut Obj) {
     let mut twice: Vec<String> = Vec::new();
     for owner in owners {
         if seen.contains(owner) {
-            twice.push(
-                owner
-                    .get("uid")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned(),
-            );
+            twice.push(owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
         } else {
             seen.push(owner.clone());
         }

@@ -27,11 +27,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain_text = style == ScalarStyle::Plain && tag.is_none();
-                let value = if plain_text {
-                    plain(&text)
-                } else {
-                    Value::from(text.as_ref())
-                };
+                let value = if plain_text { plain(&text) } else { Value::from(text.as_ref()) };
                 (value, anchor)
             }
             Event::Alias(id) => {
@@ -95,24 +91,14 @@ fn size(value: &Value) -> usize {
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Value::Bool(true)
-        }
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Value::Bool(false)
-        }
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Value::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Value::Bool(false),
         _ => {
             if let Ok(n) = text.parse::<i64>() {
                 return n.into();
             }
-            let numeric =
-                text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.' || c == '+');
-            match text
-                .parse::<f64>()
-                .ok()
-                .filter(|_| numeric)
-                .and_then(Number::from_f64)
-            {
+            let numeric = text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.' || c == '+');
+            match text.parse::<f64>().ok().filter(|_| numeric).and_then(Number::from_f64) {
                 Some(n) => Value::Number(n),
                 None => text.into(),
             }
@@ -205,22 +191,15 @@ fn scalar(v: &Value) -> String {
 /// A string, in quotes if it would be read as something else without them.
 fn quoted(s: &str) -> String {
     let special = |c: char| ":{}[],&*#?|-<>=!%@\\\"'`".contains(c);
-    let time_like = s.len() >= 10
-        && s.as_bytes()[4] == b'-'
-        && s.as_bytes()[..4].iter().all(u8::is_ascii_digit);
+    let time_like = s.len() >= 10 && s.as_bytes()[4] == b'-' && s.as_bytes()[..4].iter().all(u8::is_ascii_digit);
     let needs = s.is_empty()
         || s != s.trim()
         || !matches!(plain(s), Value::String(_))
         || time_like
-        || s.starts_with(special)
-            && !(s.starts_with('.') || s.len() > 1 && s.starts_with('-') && !s.starts_with("- "))
+        || s.starts_with(special) && !(s.starts_with('.') || s.len() > 1 && s.starts_with('-') && !s.starts_with("- "))
         || s.contains(": ")
         || s.ends_with(':')
         || s.contains(" #")
         || s.chars().any(char::is_control);
-    if needs {
-        serde_json::to_string(s).unwrap_or_default()
-    } else {
-        s.to_owned()
-    }
+    if needs { serde_json::to_string(s).unwrap_or_default() } else { s.to_owned() }
 }

@@ -19,14 +19,8 @@ const SETS: &str = "/apis/apps/v1/namespaces/default/replicasets";
 
 impl World {
     fn new(config: Config) -> Self {
-        let now = Now {
-            monotonic: Duration::ZERO,
-            wall: "2026-01-01T00:00:00Z".parse().unwrap(),
-        };
-        Self {
-            api: ApiServer::new(config, now),
-            now,
-        }
+        let now = Now { monotonic: Duration::ZERO, wall: "2026-01-01T00:00:00Z".parse().unwrap() };
+        Self { api: ApiServer::new(config, now), now }
     }
 
     fn respond(&mut self, method: &str, target: &str, content: &str, body: &Value) -> Response {
@@ -38,24 +32,14 @@ impl World {
     }
 
     fn send(&mut self, method: &str, target: &str, body: &Value) -> (u16, Value) {
-        let content = if method == "PATCH" {
-            "application/merge-patch+json"
-        } else {
-            "application/json"
-        };
+        let content = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
         let response = self.respond(method, target, content, body);
-        (
-            response.status,
-            serde_json::from_slice(&response.body).unwrap_or(Value::Null),
-        )
+        (response.status, serde_json::from_slice(&response.body).unwrap_or(Value::Null))
     }
 
     fn get(&mut self, target: &str) -> (u16, Value) {
         match self.api.handle_request(self.now, &Request::get(target)) {
-            Reply::Response(r) => (
-                r.status,
-                serde_json::from_slice(&r.body).unwrap_or(Value::Null),
-            ),
+            Reply::Response(r) => (r.status, serde_json::from_slice(&r.body).unwrap_or(Value::Null)),
             other => panic!("GET {target}: {other:?}"),
         }
     }
@@ -88,10 +72,7 @@ impl World {
             let kind = frame["type"].as_str().unwrap_or_default();
             match kind {
                 "ERROR" => format!("ERROR {}", frame["object"]["code"]),
-                _ => format!(
-                    "{kind} {}",
-                    frame["object"]["metadata"]["name"].as_str().unwrap_or("-")
-                ),
+                _ => format!("{kind} {}", frame["object"]["metadata"]["name"].as_str().unwrap_or("-")),
             }
         });
         (shown.collect(), state)
@@ -144,10 +125,7 @@ fn owned(name: &str, owner: &Value, blocks: bool) -> Value {
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     let play = |seed| {
-        let mut w = World::new(Config {
-            seed,
-            ..Config::default()
-        });
+        let mut w = World::new(Config { seed, ..Config::default() });
         let mut generated = pod("x");
         generated["metadata"] = json!({ "generateName": "web-" });
         w.create(PODS, &generated).to_string()
@@ -163,32 +141,20 @@ fn a_create_between_list_and_watch_is_not_lost() {
     w.create(MAPS, &map("between"));
     let rv = list["metadata"]["resourceVersion"].as_str().unwrap();
     let id = w.watch(&format!("{MAPS}?watch=1&resourceVersion={rv}"));
-    assert_eq!(
-        w.frames(id),
-        (vec!["ADDED between".to_owned()], WatchState::Open)
-    );
+    assert_eq!(w.frames(id), (vec!["ADDED between".to_owned()], WatchState::Open));
 }
 
 #[test]
 fn a_watcher_that_falls_behind_the_history_gets_a_410_and_no_other_notices() {
-    let mut w = World::new(Config {
-        history: 10,
-        ..Config::default()
-    });
-    let (slow, fast) = (
-        w.watch(&format!("{MAPS}?watch=1")),
-        w.watch(&format!("{MAPS}?watch=1")),
-    );
+    let mut w = World::new(Config { history: 10, ..Config::default() });
+    let (slow, fast) = (w.watch(&format!("{MAPS}?watch=1")), w.watch(&format!("{MAPS}?watch=1")));
     w.frames(slow);
     for i in 0..30 {
         w.create(MAPS, &map(&format!("m{i}")));
         let (frames, _) = w.frames(fast);
         assert_eq!(frames, [format!("ADDED m{i}")]);
     }
-    assert_eq!(
-        w.frames(slow),
-        (vec!["ERROR 410".to_owned()], WatchState::Ended)
-    );
+    assert_eq!(w.frames(slow), (vec!["ERROR 410".to_owned()], WatchState::Ended));
 }
 
 #[test]
@@ -199,19 +165,13 @@ fn a_watch_writes_no_more_than_it_is_allowed_to() {
     }
     let id = w.watch(&format!("{MAPS}?watch=1"));
     let mut out = Vec::new();
-    assert_eq!(
-        w.api.poll_watch(id, w.now, 1000, &mut out),
-        WatchState::More
-    );
+    assert_eq!(w.api.poll_watch(id, w.now, 1000, &mut out), WatchState::More);
     assert!(out.len() < 2000, "{}", out.len());
 }
 
 #[test]
 fn pages_of_a_version_that_is_forgotten_are_expired() {
-    let mut w = World::new(Config {
-        history: 5,
-        ..Config::default()
-    });
+    let mut w = World::new(Config { history: 5, ..Config::default() });
     for i in 0..4 {
         w.create(MAPS, &map(&format!("m{i}")));
     }
@@ -233,11 +193,7 @@ fn dependents_go_with_their_owner() {
     let mut w = World::new(Config::default());
     let owner = w.create(SETS, &set("web"));
     w.create(PODS, &owned("a", &owner, true));
-    let (status, _) = w.send(
-        "DELETE",
-        &format!("{SETS}/web"),
-        &json!({ "propagationPolicy": "Background" }),
-    );
+    let (status, _) = w.send("DELETE", &format!("{SETS}/web"), &json!({ "propagationPolicy": "Background" }));
     assert_eq!(status, 200);
     w.wait(Duration::from_millis(1));
     assert_eq!(w.api.count("pods"), 0);
@@ -248,11 +204,7 @@ fn orphans_stay_without_their_owner_reference() {
     let mut w = World::new(Config::default());
     let owner = w.create(SETS, &set("web"));
     w.create(PODS, &owned("a", &owner, true));
-    w.send(
-        "DELETE",
-        &format!("{SETS}/web"),
-        &json!({ "propagationPolicy": "Orphan" }),
-    );
+    w.send("DELETE", &format!("{SETS}/web"), &json!({ "propagationPolicy": "Orphan" }));
     w.wait(Duration::from_millis(1));
     assert_eq!(w.api.count("replicasets"), 0);
     let (status, pod) = w.get(&format!("{PODS}/a"));
@@ -267,25 +219,14 @@ fn a_foreground_deletion_waits_for_the_dependents() {
     let mut bound = owned("a", &owner, true);
     bound["spec"]["nodeName"] = "n1".into();
     w.create(PODS, &bound);
-    w.send(
-        "DELETE",
-        &format!("{SETS}/web"),
-        &json!({ "propagationPolicy": "Foreground" }),
-    );
+    w.send("DELETE", &format!("{SETS}/web"), &json!({ "propagationPolicy": "Foreground" }));
     w.wait(Duration::from_millis(1));
     let (status, waiting) = w.get(&format!("{SETS}/web"));
     assert_eq!(status, 200);
-    assert_eq!(
-        waiting["metadata"]["finalizers"],
-        json!(["foregroundDeletion"])
-    );
+    assert_eq!(waiting["metadata"]["finalizers"], json!(["foregroundDeletion"]));
     let (_, pod) = w.get(&format!("{PODS}/a"));
     assert_eq!(pod["metadata"]["deletionGracePeriodSeconds"], 30);
-    w.send(
-        "DELETE",
-        &format!("{PODS}/a?gracePeriodSeconds=0"),
-        &json!({ "gracePeriodSeconds": 0 }),
-    );
+    w.send("DELETE", &format!("{PODS}/a?gracePeriodSeconds=0"), &json!({ "gracePeriodSeconds": 0 }));
     w.wait(Duration::from_millis(1));
     assert_eq!(w.api.count("replicasets"), 0);
 }
@@ -293,8 +234,7 @@ fn a_foreground_deletion_waits_for_the_dependents() {
 #[test]
 fn an_object_whose_owner_never_was_is_collected() {
     let mut w = World::new(Config::default());
-    let ghost =
-        json!({ "metadata": { "name": "ghost", "uid": "11111111-1111-4111-8111-111111111111" } });
+    let ghost = json!({ "metadata": { "name": "ghost", "uid": "11111111-1111-4111-8111-111111111111" } });
     w.create(PODS, &owned("a", &ghost, false));
     w.wait(Duration::from_millis(1));
     assert_eq!(w.api.count("pods"), 0);
@@ -312,22 +252,12 @@ fn a_namespace_ends_when_all_in_it_has_ended() {
     w.send("DELETE", path, &Value::Null);
     w.wait(Duration::from_millis(1));
     let (status, namespace) = w.get(path);
-    assert_eq!(
-        (status, &namespace["status"]["phase"]),
-        (200, &json!("Terminating"))
-    );
+    assert_eq!((status, &namespace["status"]["phase"]), (200, &json!("Terminating")));
     assert_eq!(w.api.count("configmaps"), 0);
     let (status, refused) = w.send("POST", &format!("{path}/configmaps"), &map("late"));
     assert_eq!(status, 403);
-    assert_eq!(
-        refused["details"]["causes"][0]["reason"],
-        "NamespaceTerminating"
-    );
-    w.send(
-        "DELETE",
-        &format!("{path}/pods/p"),
-        &json!({ "gracePeriodSeconds": 0 }),
-    );
+    assert_eq!(refused["details"]["causes"][0]["reason"], "NamespaceTerminating");
+    w.send("DELETE", &format!("{path}/pods/p"), &json!({ "gracePeriodSeconds": 0 }));
     w.wait(Duration::from_millis(1));
     assert_eq!(w.get(path).0, 404);
 }
@@ -341,22 +271,12 @@ fn a_rule_refuses_the_request_it_counts_to() {
         skip: 1,
         times: 1,
         after_effect: true,
-        failure: Failure::Status {
-            code: 504,
-            retry_after: Some(2),
-        },
+        failure: Failure::Status { code: 504, retry_after: Some(2) },
     });
     w.create(MAPS, &map("a"));
     let response = w.respond("POST", MAPS, "application/json", &map("b"));
-    assert_eq!(
-        (response.status, response.header("retry-after")),
-        (504, Some("2"))
-    );
-    assert_eq!(
-        w.get(&format!("{MAPS}/b")).0,
-        200,
-        "it took effect before it was refused"
-    );
+    assert_eq!((response.status, response.header("retry-after")), (504, Some("2")));
+    assert_eq!(w.get(&format!("{MAPS}/b")).0, 200, "it took effect before it was refused");
     w.create(MAPS, &map("c"));
     w.api.faults_mut().fail_next("GET", MAPS, 429);
     assert_eq!(w.get(MAPS).0, 429);
@@ -380,16 +300,11 @@ fn a_lagging_watch_is_named_when_its_event_is_due() {
     let id = w.watch(&format!("{MAPS}?watch=1"));
     w.frames(id);
     while w.api.poll_ready().is_some() {}
-    w.api
-        .faults_mut()
-        .set_lag("configmaps", Duration::from_secs(5));
+    w.api.faults_mut().set_lag("configmaps", Duration::from_secs(5));
     w.create(MAPS, &map("a"));
     assert_eq!(w.api.poll_ready(), Some(id));
     assert_eq!(w.frames(id).0, [""; 0]);
-    assert_eq!(
-        w.api.poll_deadline(),
-        Some(w.now.monotonic + Duration::from_secs(5))
-    );
+    assert_eq!(w.api.poll_deadline(), Some(w.now.monotonic + Duration::from_secs(5)));
     w.now = w.now.later(Duration::from_secs(5));
     w.api.handle_timeout(w.now);
     assert_eq!(w.api.poll_ready(), Some(id));
@@ -406,10 +321,7 @@ fn one_watch_in_three_breaks_within_a_frame() {
         .map(|_| {
             let id = w.watch(&format!("{MAPS}?watch=1"));
             let (frames, state) = w.frames(id);
-            assert_eq!(
-                frames.last().is_some_and(|f| f == "BROKEN"),
-                state == WatchState::Cut
-            );
+            assert_eq!(frames.last().is_some_and(|f| f == "BROKEN"), state == WatchState::Cut);
             state
         })
         .collect();
@@ -419,9 +331,7 @@ fn one_watch_in_three_breaks_within_a_frame() {
 #[test]
 fn every_watch_can_be_made_short() {
     let mut w = World::new(Config::default());
-    w.api
-        .faults_mut()
-        .close_watches_after(Some(Duration::from_secs(1)));
+    w.api.faults_mut().close_watches_after(Some(Duration::from_secs(1)));
     let id = w.watch(&format!("{MAPS}?watch=1&timeoutSeconds=600"));
     assert_eq!(w.frames(id).1, WatchState::Open);
     w.now = w.now.later(Duration::from_secs(1));
@@ -436,10 +346,7 @@ fn an_expired_history_ends_watches_that_are_behind() {
     w.frames(id);
     w.create(MAPS, &map("a"));
     w.api.expire_history("configmaps");
-    assert_eq!(
-        w.frames(id),
-        (vec!["ERROR 410".to_owned()], WatchState::Ended)
-    );
+    assert_eq!(w.frames(id), (vec!["ERROR 410".to_owned()], WatchState::Ended));
 }
 
 #[test]
@@ -455,10 +362,7 @@ fn names_can_be_made_to_collide() {
 #[test]
 fn the_kubelet_runs_readies_and_ends_pods() {
     let mut w = World::new(Config::default());
-    let mut kubelet = Kubelet::new(KubeletConfig {
-        nodes: 2,
-        ..KubeletConfig::default()
-    });
+    let mut kubelet = Kubelet::new(KubeletConfig { nodes: 2, ..KubeletConfig::default() });
     kubelet.handle_timeout(w.now, &mut w.api);
     assert_eq!(w.api.count("nodes"), 2);
     w.create(PODS, &pod("a"));
@@ -469,17 +373,9 @@ fn the_kubelet_runs_readies_and_ends_pods() {
                 w.now = w.now.later(at.saturating_sub(w.now.monotonic));
             }
             let (_, pod) = w.get(&format!("{PODS}/a"));
-            let conditions = pod["status"]["conditions"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
-            let ready = conditions
-                .iter()
-                .any(|c| c["type"] == "Ready" && c["status"] == "True");
-            format!(
-                "{} {ready}",
-                pod["status"]["phase"].as_str().unwrap_or_default()
-            )
+            let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            let ready = conditions.iter().any(|c| c["type"] == "Ready" && c["status"] == "True");
+            format!("{} {ready}", pod["status"]["phase"].as_str().unwrap_or_default())
         })
         .collect();
     let mut seen = phases.clone();
@@ -504,17 +400,11 @@ fn a_paused_kubelet_does_nothing_until_it_is_resumed() {
     w.create(PODS, &pod("a"));
     w.now = w.now.later(Duration::from_secs(10));
     kubelet.handle_timeout(w.now, &mut w.api);
-    assert_eq!(
-        w.get(&format!("{PODS}/a")).1["spec"]["nodeName"],
-        Value::Null
-    );
+    assert_eq!(w.get(&format!("{PODS}/a")).1["spec"]["nodeName"], Value::Null);
     kubelet.set_paused(false);
     w.now = w.now.later(Duration::from_secs(10));
     kubelet.handle_timeout(w.now, &mut w.api);
-    assert_ne!(
-        w.get(&format!("{PODS}/a")).1["spec"]["nodeName"],
-        Value::Null
-    );
+    assert_ne!(w.get(&format!("{PODS}/a")).1["spec"]["nodeName"], Value::Null);
     assert!(kubelet.fail_pod(w.now, &mut w.api, "default", "a", "Evicted"));
     assert_eq!(w.get(&format!("{PODS}/a")).1["status"]["phase"], "Failed");
 }
@@ -555,11 +445,9 @@ fn odd_bytes_are_answered_and_never_panic() {
         for content in contents {
             for target in targets {
                 for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-                    for target in [
-                        target.to_owned(),
-                        format!("{target}/a"),
-                        format!("{target}?%%%&watch&limit=-1&continue=%00"),
-                    ] {
+                    for target in
+                        [target.to_owned(), format!("{target}/a"), format!("{target}?%%%&watch&limit=-1&continue=%00")]
+                    {
                         let request = Request::new(method, &target).with_body(content, body);
                         if let Reply::Watch { id, .. } = w.api.handle_request(w.now, &request) {
                             w.api.drop_watch(id);
@@ -577,28 +465,17 @@ fn deep_nesting_is_refused() {
     let lists = format!("{}1{}", "[".repeat(50_000), "]".repeat(50_000));
     let maps = "{a: ".repeat(50_000);
     let blocks = "- ".repeat(50_000);
-    for body in [
-        format!("{{\"data\":{lists}}}"),
-        format!("data: {lists}"),
-        maps,
-        blocks,
-    ] {
+    for body in [format!("{{\"data\":{lists}}}"), format!("data: {lists}"), maps, blocks] {
         for content in ["application/json", "application/yaml"] {
             let request = Request::new("POST", MAPS).with_body(content, body.clone());
             let reply = w.api.handle_request(w.now, &request);
-            assert!(
-                matches!(&reply, Reply::Response(r) if r.status == 400),
-                "{reply:?}"
-            );
+            assert!(matches!(&reply, Reply::Response(r) if r.status == 400), "{reply:?}");
         }
     }
     // A few bytes that stand for many.
     let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for (c, d) in ('a'..'j').zip('b'..'k') {
-        bomb.push_str(&format!(
-            "{d}: &{d} [{}]\n",
-            vec![format!("*{c}"); 9].join(",")
-        ));
+        bomb.push_str(&format!("{d}: &{d} [{}]\n", vec![format!("*{c}"); 9].join(",")));
     }
     let request = Request::new("POST", MAPS).with_body("application/yaml", bomb);
     assert!(matches!(w.api.handle_request(w.now, &request), Reply::Response(r) if r.status == 400));

@@ -26,11 +26,7 @@ fn recorded_api_cases_are_answered_as_recorded() {
                     wrong.push(format!("{} passes: take it off the list", case.name));
                 }
                 if !differences.is_empty() && !expected_to_fail {
-                    wrong.push(format!(
-                        "{}:\n    {}",
-                        case.name,
-                        differences.join("\n    ")
-                    ));
+                    wrong.push(format!("{}:\n    {}", case.name, differences.join("\n    ")));
                 }
             }
         }
@@ -43,10 +39,7 @@ fn recorded_api_cases_are_answered_as_recorded() {
 fn the_same_case_is_answered_alike_twice() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/api");
     for case in load(&dir).expect("the cases are part of the project") {
-        let (a, b) = (
-            run(&case, &mut InProcess::new(&case)),
-            run(&case, &mut InProcess::new(&case)),
-        );
+        let (a, b) = (run(&case, &mut InProcess::new(&case)), run(&case, &mut InProcess::new(&case)));
         assert_eq!(a, b, "{}", case.name);
     }
 }

@@ -39,15 +39,10 @@ pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Bad> {
         Err(httparse::Error::TooManyHeaders) => return Err(Bad(431)),
         Err(_) => return Err(Bad(400)),
     };
-    let mut request = Request::new(
-        parsed.method.unwrap_or_default(),
-        parsed.path.unwrap_or_default(),
-    );
+    let mut request = Request::new(parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
     if let Some(rest) = request.target.strip_prefix("http://") {
         // The absolute form, as proxies send it.
-        request.target = rest
-            .find('/')
-            .map_or_else(|| "/".to_owned(), |i| rest[i..].to_owned());
+        request.target = rest.find('/').map_or_else(|| "/".to_owned(), |i| rest[i..].to_owned());
     }
     let mut length = None;
     let mut chunked = false;
@@ -55,11 +50,7 @@ pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Bad> {
     let mut expects_continue = false;
     for h in parsed.headers.iter() {
         let value = std::str::from_utf8(h.value).map_err(|_| Bad(400))?.trim();
-        let has = |word: &str| {
-            value
-                .split(',')
-                .any(|w| w.trim().eq_ignore_ascii_case(word))
-        };
+        let has = |word: &str| value.split(',').any(|w| w.trim().eq_ignore_ascii_case(word));
         match h.name.to_ascii_lowercase().as_str() {
             "content-length" => {
                 let n: usize = value.parse().map_err(|_| Bad(400))?;
@@ -83,13 +74,7 @@ pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Bad> {
         (true, None) => Framing::Chunked,
         (false, n) => Framing::Length(n.unwrap_or(0)),
     };
-    Ok(Some(Head {
-        request,
-        len,
-        framing,
-        keep_alive,
-        expects_continue,
-    }))
+    Ok(Some(Head { request, len, framing, keep_alive, expects_continue }))
 }
 
 /// A chunked body as it arrives.
@@ -103,12 +88,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// Takes what it can from `input`; whether the body is complete.
-    pub(super) fn take(
-        &mut self,
-        input: &mut Vec<u8>,
-        body: &mut Vec<u8>,
-        max: usize,
-    ) -> Result<bool, Bad> {
+    pub(super) fn take(&mut self, input: &mut Vec<u8>, body: &mut Vec<u8>, max: usize) -> Result<bool, Bad> {
         let mut at = 0;
         let done = loop {
             let rest = &input[at..];
@@ -192,22 +172,11 @@ fn reason(status: u16) -> &'static str {
 }
 
 fn start(response: &Response, keep_alive: bool, out: &mut Vec<u8>) {
-    out.extend_from_slice(
-        format!(
-            "HTTP/1.1 {} {}\r\n",
-            response.status,
-            reason(response.status)
-        )
-        .as_bytes(),
-    );
+    out.extend_from_slice(format!("HTTP/1.1 {} {}\r\n", response.status, reason(response.status)).as_bytes());
     for (name, value) in &response.headers {
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b": ");
-        out.extend(
-            value
-                .bytes()
-                .map(|b| if b == b'\r' || b == b'\n' { b' ' } else { b }),
-        );
+        out.extend(value.bytes().map(|b| if b == b'\r' || b == b'\n' { b' ' } else { b }));
         out.extend_from_slice(b"\r\n");
     }
     if !keep_alive {

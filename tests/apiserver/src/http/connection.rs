@@ -29,11 +29,7 @@ enum Incoming {
 }
 
 /// Serves a connection to its end.
-pub(super) async fn serve(
-    mut stream: Async<TcpStream>,
-    shared: &Shared,
-    config: &ServerConfig,
-) -> io::Result<()> {
+pub(super) async fn serve(mut stream: Async<TcpStream>, shared: &Shared, config: &ServerConfig) -> io::Result<()> {
     let mut input = Vec::new();
     let mut output = Vec::new();
     loop {
@@ -77,16 +73,7 @@ pub(super) async fn serve(
             Reply::Watch { id, head: response } => {
                 codec::stream_head(&response, &mut output);
                 let watching = Watching::begin(shared, id);
-                if !watch(
-                    &mut stream,
-                    shared,
-                    config,
-                    &watching,
-                    &mut output,
-                    &mut input,
-                )
-                .await?
-                {
+                if !watch(&mut stream, shared, config, &watching, &mut output, &mut input).await? {
                     return Ok(());
                 }
             }
@@ -140,10 +127,7 @@ async fn watch(
         frames.clear();
         let state = {
             let now = shared.now();
-            shared
-                .lock()
-                .api
-                .poll_watch(watching.id, now, WATCH_BUFFER, &mut frames)
+            shared.lock().api.poll_watch(watching.id, now, WATCH_BUFFER, &mut frames)
         };
         match state {
             WatchState::Cut => codec::broken_chunk(&frames, output),
@@ -175,11 +159,7 @@ async fn watch(
                 n => {
                     // A request after this one; it has to wait.
                     input.extend_from_slice(&byte[..n]);
-                    if input.len() > codec::MAX_HEAD {
-                        Ok(false)
-                    } else {
-                        smol::future::pending().await
-                    }
+                    if input.len() > codec::MAX_HEAD { Ok(false) } else { smol::future::pending().await }
                 }
             }
         };
@@ -272,10 +252,7 @@ async fn write(stream: &mut Async<TcpStream>, data: &[u8], deadline: Duration) -
     let writing = stream.write_all(data);
     let late = async {
         Timer::after(deadline).await;
-        Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "the client does not read",
-        ))
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read"))
     };
     writing.or(late).await
 }

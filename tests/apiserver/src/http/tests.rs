@@ -21,14 +21,7 @@ fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
 fn an_object_is_made_and_read_over_a_socket() {
     let server = Server::start(ServerConfig::default()).unwrap();
     let path = "/api/v1/namespaces/default/configmaps";
-    let made = talk(
-        &server,
-        &request(
-            "POST",
-            path,
-            r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#,
-        ),
-    );
+    let made = talk(&server, &request("POST", path, r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#));
     assert!(made.starts_with("HTTP/1.1 201 Created\r\n"), "{made}");
     let read = talk(&server, &request("GET", &format!("{path}/a"), ""));
     assert!(read.contains(r#""data":{"k":"v"}"#), "{read}");
@@ -39,10 +32,7 @@ fn an_object_is_made_and_read_over_a_socket() {
 fn a_connection_is_kept_for_the_next_request() {
     let server = Server::start(ServerConfig::default()).unwrap();
     let one = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".to_owned();
-    let answers = talk(
-        &server,
-        &[one.as_bytes(), &request("GET", "/livez", "")].concat(),
-    );
+    let answers = talk(&server, &[one.as_bytes(), &request("GET", "/livez", "")].concat());
     assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 2, "{answers}");
 }
 
@@ -51,9 +41,7 @@ fn a_watch_streams_what_happens_in_process() {
     let server = Server::start(ServerConfig::default()).unwrap();
     let mut stream = TcpStream::connect(server.addr()).unwrap();
     let target = "/api/v1/namespaces/default/configmaps?watch=1";
-    stream
-        .write_all(format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
-        .unwrap();
+    stream.write_all(format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).unwrap();
     let mut seen = String::new();
     let mut buffer = [0; 4096];
     while !seen.contains("transfer-encoding: chunked\r\n\r\n") {
@@ -62,8 +50,8 @@ fn a_watch_streams_what_happens_in_process() {
     }
     server.with_api(|api, now| {
         let body = r#"{"metadata":{"name":"b"}}"#;
-        let request = crate::Request::new("POST", "/api/v1/namespaces/default/configmaps")
-            .with_body("application/json", body);
+        let request =
+            crate::Request::new("POST", "/api/v1/namespaces/default/configmaps").with_body("application/json", body);
         api.handle_request(now, &request);
     });
     while !seen.contains("\"ADDED\"") {
@@ -85,19 +73,9 @@ fn a_chunked_body_is_read() {
 #[test]
 fn a_body_that_is_too_large_is_refused_in_words() {
     let server = Server::start(ServerConfig::default()).unwrap();
-    let body = format!(
-        r#"{{"metadata":{{"name":"big"}},"data":{{"k":"{}"}}}}"#,
-        "x".repeat(3_300_000)
-    );
-    let answer = talk(
-        &server,
-        &request("POST", "/api/v1/namespaces/default/configmaps", &body),
-    );
-    assert!(
-        answer.starts_with("HTTP/1.1 413"),
-        "{}",
-        &answer[..200.min(answer.len())]
-    );
+    let body = format!(r#"{{"metadata":{{"name":"big"}},"data":{{"k":"{}"}}}}"#, "x".repeat(3_300_000));
+    let answer = talk(&server, &request("POST", "/api/v1/namespaces/default/configmaps", &body));
+    assert!(answer.starts_with("HTTP/1.1 413"), "{}", &answer[..200.min(answer.len())]);
     assert!(answer.contains("limit is 3145728"));
 }
 
@@ -122,10 +100,7 @@ fn a_client_that_expects_a_continue_gets_it() {
 
 #[test]
 fn a_slow_loris_is_closed() {
-    let config = ServerConfig {
-        request_deadline: std::time::Duration::from_millis(50),
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig { request_deadline: std::time::Duration::from_millis(50), ..ServerConfig::default() };
     let server = Server::start(config).unwrap();
     let answer = talk(&server, b"GET / HT");
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
@@ -144,9 +119,7 @@ fn random_bytes_are_refused() {
 fn stopping_ends_open_watches() {
     let server = Server::start(ServerConfig::default()).unwrap();
     let mut stream = TcpStream::connect(server.addr()).unwrap();
-    stream
-        .write_all(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n")
-        .unwrap();
+    stream.write_all(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     let mut buffer = [0; 16];
     stream.read_exact(&mut buffer).unwrap();
     server.stop();

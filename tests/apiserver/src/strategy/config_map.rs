@@ -17,28 +17,16 @@ pub(crate) fn validate(cm: &Obj, causes: &mut Vec<Cause>) {
             let name = format!("{field}[{k}]");
             let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
             if k.len() > 253 {
-                causes.push(Cause::invalid(
-                    &name,
-                    &k.as_str().into(),
-                    "must be no more than 253 bytes",
-                ));
+                causes.push(Cause::invalid(&name, &k.as_str().into(), "must be no more than 253 bytes"));
             }
             if k.is_empty() || !k.bytes().all(plain) {
                 causes.push(Cause::invalid(&name, &k.as_str().into(), KEY));
             }
             if k == "." || k == ".." {
-                causes.push(Cause::invalid(
-                    &name,
-                    &k.as_str().into(),
-                    &format!("must not be '{k}'"),
-                ));
+                causes.push(Cause::invalid(&name, &k.as_str().into(), &format!("must not be '{k}'")));
             }
             if field == "data" && binary.is_some_and(|b| b.contains_key(k)) {
-                causes.push(Cause::invalid(
-                    &name,
-                    &k.as_str().into(),
-                    "duplicate of key present in binaryData",
-                ));
+                causes.push(Cause::invalid(&name, &k.as_str().into(), "duplicate of key present in binaryData"));
             }
             size += v.as_str().map_or(0, str::len);
         }
@@ -52,10 +40,7 @@ pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
     if old.get("immutable") == Some(&Value::Bool(true)) {
         for field in ["immutable", "data", "binaryData"] {
             if new.get(field) != old.get(field) {
-                causes.push(Cause::forbidden(
-                    field,
-                    "field is immutable when `immutable` is set",
-                ));
+                causes.push(Cause::forbidden(field, "field is immutable when `immutable` is set"));
             }
         }
     }

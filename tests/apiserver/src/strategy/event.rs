@@ -50,17 +50,9 @@ pub(crate) fn from_events_v1(event: Obj) -> Obj {
 pub(crate) fn validate(event: &Obj, causes: &mut Vec<Cause>) {
     let involved = json::text(event, &["involvedObject", "namespace"]);
     let own = json::meta_text(event, "namespace");
-    let expected = if involved.is_empty() {
-        "default"
-    } else {
-        involved
-    };
+    let expected = if involved.is_empty() { "default" } else { involved };
     if own != expected {
-        causes.push(Cause::invalid(
-            "involvedObject.namespace",
-            &involved.into(),
-            "does not match event.namespace",
-        ));
+        causes.push(Cause::invalid("involvedObject.namespace", &involved.into(), "does not match event.namespace"));
     }
 }
 
@@ -70,50 +62,24 @@ pub(crate) fn validate_v1(event: &Obj, causes: &mut Vec<Cause>) {
     if json::at(event, &["eventTime"]).is_none_or(Value::is_null) {
         causes.push(Cause::required("eventTime", ""));
     }
-    for (key, max) in [
-        ("reportingComponent", 0),
-        ("reportingInstance", 128),
-        ("action", 128),
-        ("reason", 128),
-    ] {
+    for (key, max) in [("reportingComponent", 0), ("reportingInstance", 128), ("action", 128), ("reason", 128)] {
         let value = json::text(event, &[key]);
-        let field = if key == "reportingComponent" {
-            "reportingController"
-        } else {
-            key
-        };
+        let field = if key == "reportingComponent" { "reportingController" } else { key };
         if value.is_empty() {
             causes.push(Cause::required(field, ""));
         } else if max > 0 && value.len() > max {
-            causes.push(Cause::invalid(
-                field,
-                &value.into(),
-                &format!("can have at most {max} characters"),
-            ));
+            causes.push(Cause::invalid(field, &value.into(), &format!("can have at most {max} characters")));
         } else if key == "reportingComponent" {
-            super::meta::blame(
-                field,
-                value,
-                super::meta::qualified_name_faults(value),
-                causes,
-            );
+            super::meta::blame(field, value, super::meta::qualified_name_faults(value), causes);
         }
     }
     let message = json::text(event, &["message"]);
     if message.len() > 1024 {
-        causes.push(Cause::invalid(
-            "message",
-            &"".into(),
-            "can have at most 1024 characters",
-        ));
+        causes.push(Cause::invalid("message", &"".into(), "can have at most 1024 characters"));
     }
     let kind = json::text(event, &["type"]);
     if kind != "Normal" && kind != "Warning" {
-        causes.push(Cause::invalid(
-            "type",
-            &"".into(),
-            &format!("has invalid value: {kind}"),
-        ));
+        causes.push(Cause::invalid("type", &"".into(), &format!("has invalid value: {kind}")));
     }
 }
 
@@ -136,11 +102,7 @@ pub(crate) fn validate_v1_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) 
     for field in fields {
         if new.get(field) != old.get(field) {
             let value = new.get(field).cloned().unwrap_or(Value::Null);
-            let name = if field == "reportingComponent" {
-                "reportingController"
-            } else {
-                field
-            };
+            let name = if field == "reportingComponent" { "reportingController" } else { field };
             causes.push(Cause::invalid(name, &value, "field is immutable"));
         }
     }

@@ -15,19 +15,11 @@ pub(crate) fn validate(lease: &Obj, causes: &mut Vec<Cause>) {
     if let Some(n) = json::int(lease, &["spec", "leaseDurationSeconds"])
         && n <= 0
     {
-        causes.push(Cause::invalid(
-            "spec.leaseDurationSeconds",
-            &n.into(),
-            "must be greater than 0",
-        ));
+        causes.push(Cause::invalid("spec.leaseDurationSeconds", &n.into(), "must be greater than 0"));
     }
     if let Some(n) = json::int(lease, &["spec", "leaseTransitions"])
         && n < 0
     {
-        causes.push(Cause::invalid(
-            "spec.leaseTransitions",
-            &n.into(),
-            "must be greater than or equal to 0",
-        ));
+        causes.push(Cause::invalid("spec.leaseTransitions", &n.into(), "must be greater than or equal to 0"));
     }
 }

@@ -26,11 +26,7 @@ pub(crate) fn label_faults(s: &str) -> Vec<String> {
     }
     if !is_label_text(s) {
         let dots = s.contains('.') && s.split('.').all(is_label_text);
-        faults.push(if dots {
-            "must not contain dots".to_owned()
-        } else {
-            LABEL.to_owned()
-        });
+        faults.push(if dots { "must not contain dots".to_owned() } else { LABEL.to_owned() });
     }
     faults
 }
@@ -63,11 +59,7 @@ pub(crate) fn qualified_name_faults(s: &str) -> Vec<String> {
             if prefix.is_empty() {
                 faults.push("prefix part must be non-empty".to_owned());
             } else {
-                faults.extend(
-                    subdomain_faults(prefix)
-                        .into_iter()
-                        .map(|f| format!("prefix part {f}")),
-                );
+                faults.extend(subdomain_faults(prefix).into_iter().map(|f| format!("prefix part {f}")));
             }
             *name
         }
@@ -111,11 +103,7 @@ pub(crate) fn validate_labels(labels: Option<&Obj>, field: &str, causes: &mut Ve
 }
 
 /// Annotations under `field`: qualified names (in lower case), 256 KiB at most in all.
-pub(crate) fn validate_annotations(
-    annotations: Option<&Obj>,
-    field: &str,
-    causes: &mut Vec<Cause>,
-) {
+pub(crate) fn validate_annotations(annotations: Option<&Obj>, field: &str, causes: &mut Vec<Cause>) {
     const MAX: usize = 256 * 1024;
     let mut size = 0;
     for (k, v) in annotations.into_iter().flatten() {
@@ -142,18 +130,11 @@ pub(crate) fn validate(obj: &Obj, namespaced: bool, rule: NameRule, causes: &mut
         } else {
             generate.to_owned()
         };
-        causes.extend(
-            faults(&masked)
-                .iter()
-                .map(|f| Cause::invalid("metadata.generateName", &generate.into(), f)),
-        );
+        causes.extend(faults(&masked).iter().map(|f| Cause::invalid("metadata.generateName", &generate.into(), f)));
     }
     let name = json::text(meta, &["name"]);
     if name.is_empty() {
-        causes.push(Cause::required(
-            "metadata.name",
-            "name or generateName is required",
-        ));
+        causes.push(Cause::required("metadata.name", "name or generateName is required"));
     } else {
         blame("metadata.name", name, faults(name), causes);
     }
@@ -161,10 +142,7 @@ pub(crate) fn validate(obj: &Obj, namespaced: bool, rule: NameRule, causes: &mut
     if namespaced && namespace.is_empty() {
         causes.push(Cause::required("metadata.namespace", ""));
     } else if !namespaced && !namespace.is_empty() {
-        causes.push(Cause::forbidden(
-            "metadata.namespace",
-            "not allowed on this type",
-        ));
+        causes.push(Cause::forbidden("metadata.namespace", "not allowed on this type"));
     }
     validate_common(meta, causes);
 }
@@ -172,55 +150,30 @@ pub(crate) fn validate(obj: &Obj, namespaced: bool, rule: NameRule, causes: &mut
 /// What holds for metadata at any time.
 pub(crate) fn validate_common(meta: &Obj, causes: &mut Vec<Cause>) {
     if json::int(meta, &["generation"]).is_some_and(|g| g < 0) {
-        causes.push(Cause::invalid(
-            "metadata.generation",
-            &meta["generation"],
-            "must be greater than or equal to 0",
-        ));
+        causes.push(Cause::invalid("metadata.generation", &meta["generation"], "must be greater than or equal to 0"));
     }
     validate_labels(json::map(meta, &["labels"]), "metadata.labels", causes);
-    validate_annotations(
-        json::map(meta, &["annotations"]),
-        "metadata.annotations",
-        causes,
-    );
+    validate_annotations(json::map(meta, &["annotations"]), "metadata.annotations", causes);
     validate_owners(json::list(meta, &["ownerReferences"]), causes);
-    for finalizer in json::list(meta, &["finalizers"])
-        .iter()
-        .filter_map(Value::as_str)
-    {
+    for finalizer in json::list(meta, &["finalizers"]).iter().filter_map(Value::as_str) {
         let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
         if finalizer.is_empty() || !known && !finalizer.contains('/') {
             let faults = qualified_name_faults(finalizer);
             if faults.is_empty() {
                 let detail = "name is neither a standard finalizer name nor is it fully qualified";
-                causes.push(Cause::invalid(
-                    "metadata.finalizers",
-                    &finalizer.into(),
-                    detail,
-                ));
+                causes.push(Cause::invalid("metadata.finalizers", &finalizer.into(), detail));
             } else {
                 blame("metadata.finalizers", finalizer, faults, causes);
             }
         } else if !known {
-            blame(
-                "metadata.finalizers",
-                finalizer,
-                qualified_name_faults(finalizer),
-                causes,
-            );
+            blame("metadata.finalizers", finalizer, qualified_name_faults(finalizer), causes);
         }
     }
 }
 
 /// `ValidateOwnerReferences`.
 fn validate_owners(owners: &[Value], causes: &mut Vec<Cause>) {
-    let text = |o: &Value, key: &str| {
-        o.get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text = |o: &Value, key: &str| o.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut controller: Option<String> = None;
     for owner in owners {
         let (api_version, kind) = (text(owner, "apiVersion"), text(owner, "kind"));
@@ -228,28 +181,16 @@ fn validate_owners(owners: &[Value], causes: &mut Vec<Cause>) {
         let field = |f: &str| format!("metadata.ownerReferences.{f}");
         let version = api_version.rsplit('/').next().unwrap_or_default();
         if version.is_empty() {
-            causes.push(Cause::invalid(
-                field("apiVersion"),
-                &api_version.clone().into(),
-                "version must not be empty",
-            ));
+            causes.push(Cause::invalid(field("apiVersion"), &api_version.clone().into(), "version must not be empty"));
         }
         for (key, value) in [("kind", &kind), ("name", &name), ("uid", &uid)] {
             if value.is_empty() {
-                causes.push(Cause::invalid(
-                    field(key),
-                    &value.clone().into(),
-                    "must not be empty",
-                ));
+                causes.push(Cause::invalid(field(key), &value.clone().into(), "must not be empty"));
             }
         }
         if kind == "Event" && api_version == "v1" {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(Cause::invalid_text(
-                "metadata.ownerReferences",
-                &owner_text(owner),
-                detail,
-            ));
+            causes.push(Cause::invalid_text("metadata.ownerReferences", &owner_text(owner), detail));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let this = format!("{kind}/{name}");
@@ -261,11 +202,7 @@ fn validate_owners(owners: &[Value], causes: &mut Vec<Cause>) {
                         "Only one reference can have Controller set to true. Found \"true\" in references for {other} and {this}"
                     );
                     let list = format!("[{}]", all.join(","));
-                    causes.push(Cause::invalid_text(
-                        "metadata.ownerReferences",
-                        &list,
-                        &detail,
-                    ));
+                    causes.push(Cause::invalid_text("metadata.ownerReferences", &list, &detail));
                 }
             }
         }
@@ -286,11 +223,8 @@ pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
     let (new, old) = (json::meta(new), json::meta(old));
     if old.contains_key("deletionTimestamp") {
         let had = json::list(old, &["finalizers"]);
-        let added: Vec<String> = json::list(new, &["finalizers"])
-            .iter()
-            .filter(|f| !had.contains(f))
-            .map(ToString::to_string)
-            .collect();
+        let added: Vec<String> =
+            json::list(new, &["finalizers"]).iter().filter(|f| !had.contains(f)).map(ToString::to_string).collect();
         if !added.is_empty() {
             let detail = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
@@ -301,33 +235,14 @@ pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
     }
     if json::int(new, &["generation"]) < json::int(old, &["generation"]) {
         let value = new.get("generation").cloned().unwrap_or_else(|| json!(0));
-        causes.push(Cause::invalid(
-            "metadata.generation",
-            &value,
-            "must not be decremented",
-        ));
+        causes.push(Cause::invalid("metadata.generation", &value, "must not be decremented"));
     }
-    for key in [
-        "name",
-        "namespace",
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for key in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if new.get(key) != old.get(key) {
             let value = new.get(key).cloned().unwrap_or_else(|| {
-                if key.starts_with("deletion") || key == "creationTimestamp" {
-                    Value::Null
-                } else {
-                    Value::from("")
-                }
+                if key.starts_with("deletion") || key == "creationTimestamp" { Value::Null } else { Value::from("") }
             });
-            causes.push(Cause::invalid(
-                format!("metadata.{key}"),
-                &value,
-                "field is immutable",
-            ));
+            causes.push(Cause::invalid(format!("metadata.{key}"), &value, "field is immutable"));
         }
     }
     validate_common(new, causes);

@@ -10,8 +10,7 @@ use crate::time::Now;
 pub(crate) fn default(ns: &mut Obj) {
     let name = json::meta_text(ns, "name").to_owned();
     if !name.is_empty() {
-        json::map_mut(ns, &["metadata", "labels"])
-            .insert("kubernetes.io/metadata.name".into(), name.into());
+        json::map_mut(ns, &["metadata", "labels"]).insert("kubernetes.io/metadata.name".into(), name.into());
     }
 }
 

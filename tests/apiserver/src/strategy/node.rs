@@ -15,9 +15,7 @@ pub(crate) fn default(node: &mut Obj) {
 /// The TaintNodesByCondition plugin.
 pub(crate) fn admit(node: &mut Obj) -> Result<(), String> {
     let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
-    let taints = json::map_mut(node, &["spec"])
-        .entry("taints")
-        .or_insert_with(|| json!([]));
+    let taints = json::map_mut(node, &["spec"]).entry("taints").or_insert_with(|| json!([]));
     if let Value::Array(list) = taints
         && !list.contains(&taint)
     {

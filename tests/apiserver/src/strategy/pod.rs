@@ -24,10 +24,7 @@ pub(crate) fn admit(pod: &mut Obj) -> Result<(), String> {
         })
     };
     let mut tolerations = present.clone();
-    for key in [
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/unreachable",
-    ] {
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         if !tolerated(key) {
             tolerations
                 .push(json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }));
@@ -60,16 +57,9 @@ pub(crate) fn prepare_create(pod: &mut Obj, now: Now) {
 /// `ComputePodQOS`.
 fn qos_class(pod: &Obj) -> &'static str {
     let (mut any, mut guaranteed) = (false, true);
-    for container in ["containers", "initContainers"]
-        .iter()
-        .flat_map(|l| json::list(pod, &["spec", l]))
-    {
+    for container in ["containers", "initContainers"].iter().flat_map(|l| json::list(pod, &["spec", l])) {
         let get = |which: &str, name: &str| {
-            let q = container
-                .get("resources")?
-                .get(which)?
-                .get(name)?
-                .as_str()?;
+            let q = container.get("resources")?.get(which)?.get(name)?.as_str()?;
             (q != "0").then_some(q)
         };
         for name in ["cpu", "memory"] {
@@ -99,10 +89,7 @@ pub(crate) fn validate(pod: &Obj, causes: &mut Vec<Cause>) {
     if let Some(spec) = json::map(pod, &["spec"]) {
         pod_spec::validate(spec, "spec", causes);
         if spec.contains_key("nodeName") && !json::list(spec, &["schedulingGates"]).is_empty() {
-            causes.push(Cause::forbidden(
-                "spec.nodeName",
-                "cannot be set until all schedulingGates have been cleared",
-            ));
+            causes.push(Cause::forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
         }
     }
 }
@@ -117,41 +104,21 @@ pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
         return;
     };
     for list in ["containers", "initContainers"] {
-        let images: Vec<Option<Value>> = json::list(old_spec, &[list])
-            .iter()
-            .map(|c| c.get("image").cloned())
-            .collect();
+        let images: Vec<Option<Value>> =
+            json::list(old_spec, &[list]).iter().map(|c| c.get("image").cloned()).collect();
         for (container, image) in json::items_mut(&mut munged, &[list]).zip(images) {
             json::set(container, "image", image);
         }
     }
     let had = json::list(old_spec, &["tolerations"]);
-    if had
-        .iter()
-        .all(|t| json::list(new, &["tolerations"]).contains(t))
-    {
-        json::set(
-            &mut munged,
-            "tolerations",
-            old_spec.get("tolerations").cloned(),
-        );
+    if had.iter().all(|t| json::list(new, &["tolerations"]).contains(t)) {
+        json::set(&mut munged, "tolerations", old_spec.get("tolerations").cloned());
     }
     let gates = json::list(old_spec, &["schedulingGates"]);
-    if json::list(new, &["schedulingGates"])
-        .iter()
-        .all(|g| gates.contains(g))
-    {
-        json::set(
-            &mut munged,
-            "schedulingGates",
-            old_spec.get("schedulingGates").cloned(),
-        );
+    if json::list(new, &["schedulingGates"]).iter().all(|g| gates.contains(g)) {
+        json::set(&mut munged, "schedulingGates", old_spec.get("schedulingGates").cloned());
     }
-    json::set(
-        &mut munged,
-        "activeDeadlineSeconds",
-        old_spec.get("activeDeadlineSeconds").cloned(),
-    );
+    json::set(&mut munged, "activeDeadlineSeconds", old_spec.get("activeDeadlineSeconds").cloned());
     if munged != *old_spec {
         causes.push(Cause::forbidden(
             "spec",

@@ -20,10 +20,7 @@ pub(crate) fn default(spec: &mut Obj, pod: bool) {
     if pod {
         json::default(spec, "enableServiceLinks", true);
     }
-    for (from, to) in [
-        ("serviceAccountName", "serviceAccount"),
-        ("serviceAccount", "serviceAccountName"),
-    ] {
+    for (from, to) in [("serviceAccountName", "serviceAccount"), ("serviceAccount", "serviceAccountName")] {
         if let Some(name) = spec.get(from).cloned() {
             json::default(spec, to, name);
         }
@@ -43,17 +40,9 @@ fn default_container(container: &mut Obj, pod: bool, host_network: bool) {
     json::default(container, "terminationMessagePath", "/dev/termination-log");
     json::default(container, "terminationMessagePolicy", "File");
     let image = json::text(container, &["image"]);
-    let tag = image
-        .rsplit('/')
-        .next()
-        .and_then(|last| last.split_once(':'))
-        .map(|(_, tag)| tag);
+    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
     let latest = !image.contains('@') && tag.is_none_or(|t| t == "latest");
-    json::default(
-        container,
-        "imagePullPolicy",
-        if latest { "Always" } else { "IfNotPresent" },
-    );
+    json::default(container, "imagePullPolicy", if latest { "Always" } else { "IfNotPresent" });
     json::default(container, "resources", json!({}));
     for port in json::items_mut(container, &["ports"]) {
         json::default(port, "protocol", "TCP");
@@ -63,28 +52,21 @@ fn default_container(container: &mut Obj, pod: bool, host_network: bool) {
     }
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         if let Some(Value::Object(probe)) = container.get_mut(probe) {
-            for (key, n) in [
-                ("timeoutSeconds", 1),
-                ("periodSeconds", 10),
-                ("successThreshold", 1),
-                ("failureThreshold", 3),
-            ] {
+            for (key, n) in
+                [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
+            {
                 json::default(probe, key, n);
             }
             default_handler(probe);
         }
     }
     for hook in ["postStart", "preStop"] {
-        if let Some(Value::Object(hook)) =
-            container.get_mut("lifecycle").and_then(|l| l.get_mut(hook))
-        {
+        if let Some(Value::Object(hook)) = container.get_mut("lifecycle").and_then(|l| l.get_mut(hook)) {
             default_handler(hook);
         }
     }
     for env in json::items_mut(container, &["env"]) {
-        if let Some(Value::Object(field)) =
-            env.get_mut("valueFrom").and_then(|v| v.get_mut("fieldRef"))
-        {
+        if let Some(Value::Object(field)) = env.get_mut("valueFrom").and_then(|v| v.get_mut("fieldRef")) {
             json::default(field, "apiVersion", "v1");
         }
     }
@@ -147,33 +129,14 @@ pub(crate) fn validate(spec: &Obj, field: &str, causes: &mut Vec<Cause>) {
     }
     let mut names = BTreeSet::new();
     for list in ["containers", "initContainers"] {
-        for (i, container) in json::list(spec, &[list])
-            .iter()
-            .filter_map(Value::as_object)
-            .enumerate()
-        {
+        for (i, container) in json::list(spec, &[list]).iter().filter_map(Value::as_object).enumerate() {
             let field = format!("{field}.{list}[{i}]");
             validate_container(container, &field, &mut names, &volumes, causes);
         }
     }
-    supported(
-        spec,
-        "restartPolicy",
-        field,
-        &["Always", "OnFailure", "Never"],
-        causes,
-    );
-    supported(
-        spec,
-        "dnsPolicy",
-        field,
-        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
-        causes,
-    );
-    for (key, least) in [
-        ("terminationGracePeriodSeconds", 0),
-        ("activeDeadlineSeconds", 1),
-    ] {
+    supported(spec, "restartPolicy", field, &["Always", "OnFailure", "Never"], causes);
+    supported(spec, "dnsPolicy", field, &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], causes);
+    for (key, least) in [("terminationGracePeriodSeconds", 0), ("activeDeadlineSeconds", 1)] {
         if let Some(n) = json::int(spec, &[key])
             && n < least
         {
@@ -188,12 +151,7 @@ pub(crate) fn validate(spec: &Obj, field: &str, causes: &mut Vec<Cause>) {
     for key in ["nodeName", "serviceAccountName"] {
         let name = json::text(spec, &[key]);
         if !name.is_empty() {
-            blame(
-                &format!("{field}.{key}"),
-                name,
-                super::meta::subdomain_faults(name),
-                causes,
-            );
+            blame(&format!("{field}.{key}"), name, super::meta::subdomain_faults(name), causes);
         }
     }
     for key in ["hostname", "subdomain"] {
@@ -202,11 +160,7 @@ pub(crate) fn validate(spec: &Obj, field: &str, causes: &mut Vec<Cause>) {
             blame(&format!("{field}.{key}"), name, label_faults(name), causes);
         }
     }
-    super::meta::validate_labels(
-        json::map(spec, &["nodeSelector"]),
-        &format!("{field}.nodeSelector"),
-        causes,
-    );
+    super::meta::validate_labels(json::map(spec, &["nodeSelector"]), &format!("{field}.nodeSelector"), causes);
 }
 
 fn supported(obj: &Obj, key: &str, field: &str, values: &[&str], causes: &mut Vec<Cause>) {
@@ -214,21 +168,13 @@ fn supported(obj: &Obj, key: &str, field: &str, values: &[&str], causes: &mut Ve
     if value.is_empty() {
         causes.push(Cause::required(format!("{field}.{key}"), ""));
     } else if !values.contains(&value) {
-        causes.push(Cause::not_supported(
-            format!("{field}.{key}"),
-            value,
-            values,
-        ));
+        causes.push(Cause::not_supported(format!("{field}.{key}"), value, values));
     }
 }
 
 fn validate_volumes<'a>(spec: &'a Obj, field: &str, causes: &mut Vec<Cause>) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
-    for (i, volume) in json::list(spec, &["volumes"])
-        .iter()
-        .filter_map(Value::as_object)
-        .enumerate()
-    {
+    for (i, volume) in json::list(spec, &["volumes"]).iter().filter_map(Value::as_object).enumerate() {
         let field = format!("{field}.volumes[{i}].name");
         let name = json::text(volume, &["name"]);
         if name.is_empty() {
@@ -265,53 +211,27 @@ fn validate_container<'a>(
         causes.push(Cause::required(format!("{field}.image"), ""));
     } else if image.trim() != image {
         let detail = "must not have leading or trailing whitespace";
-        causes.push(Cause::invalid(
-            format!("{field}.image"),
-            &image.into(),
-            detail,
-        ));
+        causes.push(Cause::invalid(format!("{field}.image"), &image.into(), detail));
     }
-    supported(
-        container,
-        "terminationMessagePolicy",
-        field,
-        &["File", "FallbackToLogsOnError"],
-        causes,
-    );
-    for (i, port) in json::list(container, &["ports"])
-        .iter()
-        .filter_map(Value::as_object)
-        .enumerate()
-    {
+    supported(container, "terminationMessagePolicy", field, &["File", "FallbackToLogsOnError"], causes);
+    for (i, port) in json::list(container, &["ports"]).iter().filter_map(Value::as_object).enumerate() {
         let field = format!("{field}.ports[{i}]");
         match json::int(port, &["containerPort"]) {
             None | Some(0) => causes.push(Cause::required(format!("{field}.containerPort"), "")),
             Some(n) if !(1..=65535).contains(&n) => {
                 let detail = "must be between 1 and 65535, inclusive";
-                causes.push(Cause::invalid(
-                    format!("{field}.containerPort"),
-                    &n.into(),
-                    detail,
-                ));
+                causes.push(Cause::invalid(format!("{field}.containerPort"), &n.into(), detail));
             }
             Some(_) => {}
         }
         supported(port, "protocol", &field, &["SCTP", "TCP", "UDP"], causes);
     }
-    for (i, env) in json::list(container, &["env"])
-        .iter()
-        .filter_map(Value::as_object)
-        .enumerate()
-    {
+    for (i, env) in json::list(container, &["env"]).iter().filter_map(Value::as_object).enumerate() {
         if json::text(env, &["name"]).is_empty() {
             causes.push(Cause::required(format!("{field}.env[{i}].name"), ""));
         }
     }
-    for (i, mount) in json::list(container, &["volumeMounts"])
-        .iter()
-        .filter_map(Value::as_object)
-        .enumerate()
-    {
+    for (i, mount) in json::list(container, &["volumeMounts"]).iter().filter_map(Value::as_object).enumerate() {
         let field = format!("{field}.volumeMounts[{i}]");
         let name = json::text(mount, &["name"]);
         if name.is_empty() {
@@ -324,25 +244,12 @@ fn validate_container<'a>(
             causes.push(Cause::required(format!("{field}.mountPath"), ""));
         }
     }
-    supported(
-        container,
-        "imagePullPolicy",
-        field,
-        &["Always", "IfNotPresent", "Never"],
-        causes,
-    );
+    supported(container, "imagePullPolicy", field, &["Always", "IfNotPresent", "Never"], causes);
     for which in ["limits", "requests"] {
-        for (resource, quantity) in json::map(container, &["resources", which])
-            .into_iter()
-            .flatten()
-        {
+        for (resource, quantity) in json::map(container, &["resources", which]).into_iter().flatten() {
             if quantity.as_str().is_some_and(|q| q.starts_with('-')) {
                 let field = format!("{field}.resources.{which}[{resource}]");
-                causes.push(Cause::invalid(
-                    field,
-                    quantity,
-                    "must be greater than or equal to 0",
-                ));
+                causes.push(Cause::invalid(field, quantity, "must be greater than or equal to 0"));
             }
         }
     }

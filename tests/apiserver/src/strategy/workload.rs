@@ -37,11 +37,7 @@ fn validate_counts(spec: &Obj, causes: &mut Vec<Cause>) {
         if let Some(n) = json::int(spec, &[key])
             && n < 0
         {
-            causes.push(Cause::invalid(
-                format!("spec.{key}"),
-                &n.into(),
-                "must be greater than or equal to 0",
-            ));
+            causes.push(Cause::invalid(format!("spec.{key}"), &n.into(), "must be greater than or equal to 0"));
         }
     }
 }
@@ -52,11 +48,7 @@ fn validate_template(template: &Obj, matches: bool, kind: &str, causes: &mut Vec
     if !matches {
         let value = labels.map_or(Value::Null, |l| Value::Object(l.clone()));
         let detail = "`selector` does not match template `labels`";
-        causes.push(Cause::invalid(
-            "spec.template.metadata.labels",
-            &value,
-            detail,
-        ));
+        causes.push(Cause::invalid("spec.template.metadata.labels", &value, detail));
     }
     meta::validate_labels(labels, "spec.template.labels", causes);
     let annotations = json::map(template, &["metadata", "annotations"]);
@@ -67,18 +59,11 @@ fn validate_template(template: &Obj, matches: bool, kind: &str, causes: &mut Vec
     pod_spec::validate(spec, "spec.template.spec", causes);
     let policy = json::text(spec, &["restartPolicy"]);
     if policy != "Always" {
-        causes.push(Cause::not_supported(
-            "spec.template.spec.restartPolicy",
-            policy,
-            &["Always"],
-        ));
+        causes.push(Cause::not_supported("spec.template.spec.restartPolicy", policy, &["Always"]));
     }
     if spec.contains_key("activeDeadlineSeconds") {
         let detail = format!("activeDeadlineSeconds in {kind} is not Supported");
-        causes.push(Cause::forbidden(
-            "spec.template.spec.activeDeadlineSeconds",
-            &detail,
-        ));
+        causes.push(Cause::forbidden("spec.template.spec.activeDeadlineSeconds", &detail));
     }
 }
 
@@ -94,18 +79,13 @@ pub(crate) fn validate_replica_set(rs: &Obj, causes: &mut Vec<Cause>) {
         Some(s) => {
             selector::validate_label_selector(s, "spec.selector", causes);
             if *s == empty {
-                causes.push(Cause::invalid(
-                    "spec.selector",
-                    s,
-                    "empty selector is invalid for deployment",
-                ));
+                causes.push(Cause::invalid("spec.selector", s, "empty selector is invalid for deployment"));
             }
         }
     }
     if let Some(template) = json::map(spec, &["template"]) {
         let labels = json::map(template, &["metadata", "labels"]);
-        let matches =
-            selector.is_some_and(|s| *s == empty || selector::label_selector_matches(s, labels));
+        let matches = selector.is_some_and(|s| *s == empty || selector::label_selector_matches(s, labels));
         validate_template(template, matches, "ReplicaSet", causes);
     }
 }
@@ -115,11 +95,7 @@ pub(crate) fn validate_replica_set_update(new: &Obj, old: &Obj, causes: &mut Vec
     let path = ["spec", "selector"];
     if json::at(new, &path) != json::at(old, &path) {
         let value = json::at(new, &path).cloned().unwrap_or(Value::Null);
-        causes.push(Cause::invalid(
-            "spec.selector",
-            &value,
-            "field is immutable",
-        ));
+        causes.push(Cause::invalid("spec.selector", &value, "field is immutable"));
     }
 }
 
@@ -136,10 +112,7 @@ pub(crate) fn validate_replication_controller(rc: &Obj, causes: &mut Vec<Cause>)
         None => causes.push(Cause::required("spec.template", "")),
         Some(template) => {
             let labels = json::map(template, &["metadata", "labels"]);
-            let matches = selector.is_none_or(|s| {
-                s.iter()
-                    .all(|(k, v)| labels.and_then(|l| l.get(k)) == Some(v))
-            });
+            let matches = selector.is_none_or(|s| s.iter().all(|(k, v)| labels.and_then(|l| l.get(k)) == Some(v)));
             validate_template(template, matches, "ReplicationController", causes);
         }
     }
@@ -158,11 +131,7 @@ pub(crate) fn validate_status(new: &Obj, _old: &Obj, causes: &mut Vec<Cause>) {
     ] {
         if count(key) < 0 {
             let field = format!("status.{key}");
-            causes.push(Cause::invalid(
-                field,
-                &count(key).into(),
-                "must be greater than or equal to 0",
-            ));
+            causes.push(Cause::invalid(field, &count(key).into(), "must be greater than or equal to 0"));
         }
     }
     for (key, bound, than) in [
@@ -173,11 +142,7 @@ pub(crate) fn validate_status(new: &Obj, _old: &Obj, causes: &mut Vec<Cause>) {
     ] {
         if count(key) > count(bound) {
             let detail = format!("cannot be greater than {than}");
-            causes.push(Cause::invalid(
-                format!("status.{key}"),
-                &count(key).into(),
-                &detail,
-            ));
+            causes.push(Cause::invalid(format!("status.{key}"), &count(key).into(), &detail));
         }
     }
 }

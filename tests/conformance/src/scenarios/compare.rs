@@ -109,7 +109,8 @@ fn without_preconditions(mut writes: Vec<Write>, identities: &Identities, check:
 /// The creates, deletes and patches that succeeded.
 fn effects(place: &str, segment: usize, there: &View<'_>, here: &View<'_>, scenario: &Scenario, check: &mut Check) {
     // Of a create without an answer nobody knows what it did: there may be a pod too many for a time. What counts is the end.
-    let unanswered = |view: &View<'_>| view.in_segment(segment).filter(|w| w.status == 0 && w.is_create_of_pod()).count();
+    let unanswered =
+        |view: &View<'_>| view.in_segment(segment).filter(|w| w.status == 0 && w.is_create_of_pod()).count();
     let lost = unanswered(there).max(unanswered(here));
     let is_counted = |write: &Write| scenario.bursts.is_some() && write.is_of_pod();
     let of = |view: &View<'_>| {
@@ -197,7 +198,9 @@ fn burst(method: &str, want: &Burst, here: &View<'_>, scenario: &Scenario, check
         *codes.entry(write.status.to_string()).or_default() += 1;
     }
     let mut wanted_codes = want.codes.clone();
-    if scenario.is_unlimited() {
+    if scenario.client_limits().is_some() {
+        pace(method, &want.per_second, writes(), check);
+    } else {
         let mut groups = groups_by_overlap(writes());
         let mut wanted: Vec<usize> = want.groups_by_overlap.iter().map(|group| group.count).collect();
         for (groups, codes) in [(&mut groups, &mut codes), (&mut wanted, &mut wanted_codes)] {
@@ -212,9 +215,43 @@ fn burst(method: &str, want: &Burst, here: &View<'_>, scenario: &Scenario, check
     }
 }
 
+/// How many requests may be sent a little sooner or later: those of a quarter of a second.
+const AT_THE_EDGE: usize = 5;
+
+/// Where the client's limits set the pace: as many requests up to the end of each second as were recorded.
+fn pace<'a>(
+    method: &str,
+    wanted: &BTreeMap<String, usize>,
+    writes: impl Iterator<Item = &'a Write>,
+    check: &mut Check,
+) {
+    let seconds = wanted.keys().filter_map(|second| second.parse().ok()).max().map_or(0, |last: usize| last + 1);
+    let wanted: Vec<usize> = (0..seconds).map(|second| *wanted.get(&second.to_string()).unwrap_or(&0)).collect();
+    let mut got = vec![0; seconds];
+    for write in writes {
+        let second = usize::try_from(write.at.as_secs()).unwrap_or(usize::MAX);
+        match got.get_mut(second) {
+            Some(count) => *count += 1,
+            None => {
+                return check.fail(format!("{method} pods: one was sent in second {second}, the recording is shorter"));
+            }
+        }
+    }
+    let mut sums = (0, 0);
+    let apart = wanted.iter().zip(&got).position(|(wanted, got)| {
+        sums = (sums.0 + wanted, sums.1 + got);
+        sums.0.abs_diff(sums.1) > AT_THE_EDGE
+    });
+    if let Some(second) = apart {
+        check.fail(format!("{method} pods a second apart from second {second}: wanted {wanted:?}, got {got:?}"));
+    }
+}
+
 /// Takes the single tries at the end away, if they were refused: how many there are depends on how many syncs found the cache behind.
 fn without_retries(groups: &mut Vec<usize>, codes: &mut BTreeMap<String, usize>) {
-    let Some(refused) = codes.iter_mut().find(|(code, _)| code.starts_with('4')).map(|(_, count)| count) else { return };
+    let Some(refused) = codes.iter_mut().find(|(code, _)| code.starts_with('4')).map(|(_, count)| count) else {
+        return;
+    };
     while *refused > 0 && groups.pop_if(|group| *group == 1).is_some() {
         *refused -= 1;
     }
@@ -246,7 +283,8 @@ fn ends(scenario: &Scenario, played: &Played, there: &View<'_>, here: &View<'_>,
     if let Some(count) = scenario.end.get("pods_count") {
         check.same("pods at the end", count, &left("pods").len().into());
     } else {
-        let of = |items: Vec<Value>, view: &View<'_>| bag(items.iter().map(|pod| view.identities.pod(pod, view.histories)));
+        let of =
+            |items: Vec<Value>, view: &View<'_>| bag(items.iter().map(|pod| view.identities.pod(pod, view.histories)));
         same_bags("pods at the end", &of(wanted("pods"), there), &of(left("pods"), here), check);
     }
     if let Some(count) = scenario.end.get("events_total_count") {
@@ -299,7 +337,9 @@ fn differences(place: &str, want: &Value, got: &Value, check: &mut Check) {
                 differences(&format!("{place} .{key}"), want, got, check);
             }
             let null = |only: &serde_json::Map<String, Value>, other: &serde_json::Map<String, Value>| {
-                only.iter().find(|(key, value)| value.is_null() && !other.contains_key(*key)).map(|(key, _)| key.clone())
+                only.iter()
+                    .find(|(key, value)| value.is_null() && !other.contains_key(*key))
+                    .map(|(key, _)| key.clone())
             };
             if let Some(key) = null(a, b).or_else(|| null(b, a)) {
                 check.fail(format!("{place} .{key}: null on one side, absent on the other"));

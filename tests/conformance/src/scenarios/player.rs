@@ -266,14 +266,7 @@ impl<C: Cluster> Player<'_, C> {
         for write in &writes {
             self.identities.learn_write(write);
         }
-        Played {
-            writes,
-            quiet: self.quiet,
-            end,
-            identities: self.identities,
-            pods: self.pods,
-            failures: self.failures,
-        }
+        Played { writes, quiet: self.quiet, end, identities: self.identities, pods: self.pods, failures: self.failures }
     }
 }
 

@@ -142,7 +142,8 @@ fn prefix(name: &str) -> Option<&str> {
 fn without_places(body: &Value) -> Value {
     match body {
         Value::Object(fields) => {
-            let kept = fields.iter().filter(|(key, _)| !matches!(key.as_str(), "hostIP" | "podIP" | "podIPs" | "target"));
+            let kept =
+                fields.iter().filter(|(key, _)| !matches!(key.as_str(), "hostIP" | "podIP" | "podIPs" | "target"));
             Value::Object(kept.map(|(key, value)| (key.clone(), without_places(value))).collect())
         }
         Value::Array(items) => items.iter().map(without_places).collect(),
