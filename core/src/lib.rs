@@ -51,6 +51,7 @@ pub mod backoff;
 pub mod delta;
 #[doc = include_str!("differences.md")]
 pub mod differences {}
+pub mod election;
 pub mod error;
 pub mod informer;
 pub mod key;
