@@ -60,6 +60,7 @@ pub mod kubeconfig;
 pub mod limits;
 pub mod machine;
 pub mod manager;
+pub mod metrics;
 pub mod object;
 pub mod rand;
 pub mod recorder;

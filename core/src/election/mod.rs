@@ -186,9 +186,9 @@ impl Elector {
         }
     }
 
-    /// Stands no more. A leader gives the lease back, if it was told to: so this is to be called only when it will not act any more and
-    /// nothing that it has sent may still take effect. See [`is_done`](Self::is_done).
-    pub fn resign(&mut self, now: Now) {
+    /// Stands no more, and gives up what is in flight. With `give_back`, a leader whose [`Config`] says so gives the lease back; to be asked for only
+    /// when the leader will not act any more and nothing that it has sent may still take effect. See [`is_done`](Self::is_done).
+    pub fn resign(&mut self, now: Now, give_back: bool) {
         self.expire(now.instant);
         if let Some(call) = self.in_flight.take() {
             // A renewal that arrives late finds the lease changed, as it names the version that it renews.
@@ -196,7 +196,7 @@ impl Elector {
         }
         let leading = matches!(self.standing, Standing::Leading { .. });
         self.standing = Standing::Lost;
-        self.next = (leading && self.config.release).then_some((now.instant, Step::Release));
+        self.next = (leading && give_back && self.config.release).then_some((now.instant, Step::Release));
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call) have something to do next.

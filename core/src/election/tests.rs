@@ -272,7 +272,7 @@ fn a_lease_that_is_given_back_is_taken_at_the_next_try() {
     let (mut server, mut a, mut b) = (Server::default(), Candidate::new("a"), Candidate::new("b"));
     a.run(Instant::ZERO, &mut server);
     b.run(Instant::ZERO, &mut server);
-    a.elector.resign(a.now(seconds(1)));
+    a.elector.resign(a.now(seconds(1)), true);
     assert!(!a.leads(seconds(1)) && !a.elector.is_done());
     a.run(seconds(1), &mut server);
     assert!(a.elector.is_done());
@@ -297,7 +297,7 @@ fn who_does_not_lead_or_is_told_not_to_gives_nothing_back() {
     b.run(Instant::ZERO, &mut server);
     let writes = server.writes.len();
     for candidate in [&mut a, &mut b] {
-        candidate.elector.resign(candidate.now(seconds(1)));
+        candidate.elector.resign(candidate.now(seconds(1)), true);
         candidate.run(seconds(1), &mut server);
         assert!(candidate.elector.is_done());
     }
