@@ -20,7 +20,8 @@ pub struct Config {
     pub release: bool,
     /// The seed of the jitter.
     pub seed: u64,
-    pub(super) timing: Timing,
+    /// The pace.
+    pub timing: Timing,
 }
 
 /// The pace of an election.
@@ -42,18 +43,6 @@ impl Config {
             seed: 0,
             timing: Timing::default(),
         }
-    }
-
-    /// The candidate at another pace.
-    #[must_use]
-    pub fn with_timing(mut self, timing: Timing) -> Self {
-        self.timing = timing;
-        self
-    }
-
-    /// The pace.
-    pub fn timing(&self) -> Timing {
-        self.timing
     }
 }
 
