@@ -15,9 +15,9 @@ use crate::time::{Instant, Now, Timestamp};
 const COMBINED_FROM: usize = 10;
 /// How long without an event of a sort until its messages are counted anew (`defaultAggregateIntervalInSeconds`).
 const COMBINED_WITHIN: Duration = Duration::from_secs(600);
-/// Events of one object at once (`defaultSpamBurst`).
+/// Events of one object and one sort at once (`defaultSpamBurst`).
 const BURST: u32 = 25;
-/// Time for one more event of an object (`defaultSpamQPS`).
+/// Time for one more event of an object and a sort (`defaultSpamQPS`).
 const REFILL: Duration = Duration::from_secs(300);
 /// The longest name of an object of the API.
 const NAME_BYTES: usize = 253;
@@ -37,8 +37,8 @@ pub(super) struct Entry {
 /// Remembers what was written, so that an event that is like others is counted, combined with them, or left out.
 ///
 /// Three steps as in client-go `tools/record/events_cache.go`: `EventAggregator` (from the tenth different message of a sort within ten minutes,
-/// one event stands for all), `eventLogger` (the same event again raises a count), `EventSourceObjectSpamFilter` (25 events of an object at
-/// once, then one in five minutes). Each remembers [`Limits::events_remembered`] entries.
+/// one event stands for all), `eventLogger` (the same event again raises a count), `EventSourceObjectSpamFilter` (25 events of an object, a
+/// type and a reason at once, then one in five minutes; kubernetes/kubernetes#124747). Each remembers [`Limits::events_remembered`] entries.
 #[derive(Debug)]
 pub(super) struct Correlator {
     sorts: Lru<Sort>,
@@ -89,7 +89,7 @@ impl Correlator {
         let sort = format!("{source}\0{}\0{}", event.event_type.as_str(), event.reason);
         let combined = self.is_combined(&sort, &event.message, now.instant);
         // Combined events are one whatever they say.
-        let key = if combined { sort } else { format!("{sort}\0{}", event.message) };
+        let key = if combined { sort.clone() } else { format!("{sort}\0{}", event.message) };
         if combined {
             event.message.insert_str(0, "(combined from similar events): ");
         }
@@ -106,7 +106,7 @@ impl Correlator {
             combined,
             event,
         };
-        let allowance = self.allowances.touch(&source, || Allowance { saved: REFILL * BURST, since: now.instant });
+        let allowance = self.allowances.touch(&sort, || Allowance { saved: REFILL * BURST, since: now.instant });
         allowance.take(now.instant).then_some(entry)
     }
 

@@ -4,7 +4,7 @@
 //! few are written, as client-go's correlator does. The bounds are of [`Limits`]; an event is lost only if
 //!
 //! * [`Limits::events_waiting`] others wait when it is recorded,
-//! * its object has had 25 events and no five minutes to earn another,
+//! * its object has had 25 events of its type and reason and no five minutes to earn another,
 //! * the server refuses it (4xx), or
 //! * the server does not take it in twelve tries, ten seconds apart.
 //!

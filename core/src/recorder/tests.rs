@@ -138,10 +138,22 @@ fn a_thousand_creations_make_ten_events_that_count_twenty_five() {
     for (seconds, written) in [(299, 0), (1, 1), (299, 0), (301, 2)] {
         now = now.after(Duration::from_secs(seconds));
         for i in 0..3 {
-            recorder.record(event("SuccessfulDelete", &format!("{seconds} {i}")), now);
+            recorder.record(event("SuccessfulCreate", &format!("{seconds} {i}")), now);
         }
         assert_eq!(write_all(&mut recorder, now).len(), written, "{seconds}");
     }
+}
+
+#[test]
+fn a_flood_of_one_reason_does_not_hide_another() {
+    let mut recorder = recorder();
+    for i in 0..100 {
+        recorder.record(event("SuccessfulCreate", &format!("Created pod: web-{i}")), start());
+        recorder.record(event("FailedCreate", &format!("pods \"web-{i}\" is forbidden")), start());
+    }
+    let requests = write_all(&mut recorder, start());
+    assert_eq!(requests.len(), 50);
+    assert_eq!(requests.iter().filter(|request| request.method == Method::Post).count(), 20);
 }
 
 #[test]

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::context::{Answer, Context};
 use crate::error::{ApiError, Cause};
 use crate::json as path;
 use crate::kind::Kind;
 use crate::managed::{self, Entry, FieldSet};
 use crate::schema::{Field, ListKind, Type, schema};
-use crate::server::{Answer, ApiServer, Context};
+use crate::server::ApiServer;
 use crate::store::{Obj, Object};
 use crate::time::rfc3339;
-use crate::write::fill_meta;
+use crate::update::fill_meta;
 use crate::{decode, render};
 
 impl ApiServer {
@@ -41,7 +42,7 @@ impl ApiServer {
             .map_err(|e| ApiError::internal(format!("failed to convert merged object: {e}")))?;
         (kind.strategy.default)(&mut value);
         fill_meta(&mut value, &served);
-        self.finish_update(cx, &old, value)
+        self.finish_update(cx, &old, served, value)
     }
 
     /// An apply of what is not there makes it.
@@ -92,9 +93,7 @@ impl ApiServer {
         let mut entries = managed::entries(live);
         if entries.is_empty() {
             // What is there already belongs to someone, though nobody knows whom.
-            let mut bare = live.clone();
-            path::meta_mut(&mut bare).remove("managedFields");
-            let mut fields = managed::field_set(kind, &bare);
+            let mut fields = managed::field_set(kind, live);
             if kind.has(crate::kind::Sub::Status) {
                 fields.drop_top("f:status");
             }

@@ -13,7 +13,8 @@ use serde_json::Value;
 use crate::delete::{DeleteOptions, stored_kind};
 use crate::json;
 use crate::kind::{EVENTS, KINDS, NAMESPACES, TABLES};
-use crate::server::{ApiServer, build};
+use crate::object::build;
+use crate::server::ApiServer;
 use crate::store::{Key, Object};
 use crate::time::Now;
 
@@ -136,7 +137,10 @@ impl ApiServer {
                         && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
                 });
                 if !dependent.deleting {
-                    let options = DeleteOptions { policy: Some("Foreground".to_owned()), ..DeleteOptions::default() };
+                    // Only what has dependents itself needs to wait for them.
+                    let policy =
+                        if self.store.dependents(&dependent.uid).is_empty() { "Background" } else { "Foreground" };
+                    let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
                     drop(self.delete_object(now, stored_kind(t), &k, &options));
                 }
             }
@@ -177,7 +181,7 @@ impl ApiServer {
         if build(table, &value, old.rv).json == old.json {
             return;
         }
-        if crate::write::is_finished(&value, &KINDS[table]) {
+        if crate::update::is_finished(&value, &KINDS[table]) {
             self.remove(now, table, &old);
             return;
         }

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::context::{Answer, Context};
 use crate::error::{ApiError, Cause};
 use crate::kind::{KINDS, Kind, NAMESPACES};
+use crate::object::build;
+use crate::options::validate_dry_run;
 use crate::render::List;
 use crate::schema::schema;
 use crate::selector::Selector;
-use crate::server::{Answer, ApiServer, Context, build};
+use crate::server::ApiServer;
 use crate::store::{Key, Obj, Object};
 use crate::time::{Now, rfc3339};
-use crate::write::validate_dry_run;
 use crate::{decode, json as path};
 
 /// What a deletion asks for.
@@ -57,7 +59,7 @@ impl DeleteOptions {
             let body: Value = serde_json::from_slice(&cx.request.body).map_err(|e| {
                 ApiError::bad_request(format!(
                     "couldn't get version/kind; json parse error: {}",
-                    crate::write::go_syntax_error(&cx.request.body, &e)
+                    crate::body::go_syntax_error(&cx.request.body, &e)
                 ))
             })?;
             let kind = body.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");

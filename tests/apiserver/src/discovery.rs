@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::context::refusal;
 use crate::error::{ApiError, Subject};
 use crate::kind::{KINDS, Kind, Sub};
 use crate::media::{self, Media};
 use crate::render;
 use crate::request::{Query, Request, Response, Route, route};
-use crate::server::refusal;
-use crate::time::Now;
 
 fn text(status: u16, body: &str) -> Response {
     Response {
@@ -19,7 +18,7 @@ fn text(status: u16, body: &str) -> Response {
 }
 
 /// Answers a path that names no object.
-pub(crate) fn answer(request: &Request, query: &Query, path: &str, known_group: bool, _now: Now) -> Response {
+pub(crate) fn answer(request: &Request, query: &Query, path: &str, known_group: bool) -> Response {
     let error = |e: &ApiError| refusal(e, Media::JSON, &[]);
     let parts: Vec<&str> = path.trim_end_matches('/').split('/').skip(1).collect();
     let health = matches!(parts.first(), Some(&("healthz" | "livez" | "readyz")));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::context::refusal;
 use crate::error::ApiError;
 use crate::media::Media;
 use crate::request::{Request, Response};
-use crate::server::refusal;
 
 /// What a refused request gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,6 @@ impl Faults {
     }
 
     /// Stops events and bookmarks of a resource (its plural name) to all watches, or lets them flow again.
-    /// Wake the watches by any write, or by polling them.
     pub fn freeze(&mut self, resource: &str, frozen: bool) {
         self.frozen.retain(|r| r != resource);
         if frozen {
@@ -159,7 +158,7 @@ impl Faults {
     }
 
     /// The deadline of the watch just polled, earlier if it holds back an event.
-    pub(crate) fn postpone(&mut self, deadline: Duration, _now: Duration) -> Duration {
+    pub(crate) fn postpone(&mut self, deadline: Duration) -> Duration {
         self.lagging.take().map_or(deadline, |at| at.min(deadline))
     }
 

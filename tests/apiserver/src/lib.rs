@@ -21,10 +21,46 @@
 //!   Calling it early is harmless.
 //!
 //! [`Server`] wraps all this in HTTP/1.1 on one thread.
+//!
+//! # Testing a controller with it
+//!
+//! ```
+//! use sanskube_apiserver::{ApiServer, Config, Now, Reply, Request};
+//! use std::time::Duration;
+//!
+//! let now = Now { monotonic: Duration::ZERO, wall: "2026-01-01T00:00:00Z".parse().unwrap() };
+//! let mut api = ApiServer::new(Config::default(), now);
+//! // What a controller would send:
+//! let maps = "/api/v1/namespaces/default/configmaps";
+//! let create = Request::new("POST", maps).with_body("application/json", r#"{"metadata":{"name":"a"}}"#);
+//! let Reply::Response(made) = api.handle_request(now, &create) else { panic!("a create is answered at once") };
+//! assert_eq!(made.status, 201);
+//! // What it would see:
+//! let watch = Request::get("/api/v1/namespaces/default/configmaps?watch=1");
+//! let Reply::Watch { id, .. } = api.handle_request(now, &watch) else { panic!("a watch is accepted") };
+//! let mut frames = Vec::new();
+//! api.poll_watch(id, now, 1 << 20, &mut frames);
+//! assert!(frames.starts_with(br#"{"type":"ADDED","object":{"kind":"ConfigMap""#));
+//! // And what it must bear:
+//! api.faults_mut().fail_next("POST", "configmaps", 429);
+//! let Reply::Response(refused) = api.handle_request(now, &create) else { panic!() };
+//! assert_eq!(refused.status, 429);
+//! ```
+//!
+//! # What is served, and what is not
+//!
+//! Namespaces, pods (status, binding, eviction), replica sets and replication controllers (status, scale), config
+//! maps, events (core/v1 and events.k8s.io/v1), leases, nodes and resource quotas (counts), with discovery,
+//! tables, partial metadata, protobuf, YAML, gzip, the three patches and server-side apply. Not served, and refused
+//! when asked for: CBOR, admission webhooks, RBAC rules, disruption budgets, quotas on compute
+//! resources, exec and its like, logs.
 
 mod apply;
+mod body;
 mod config;
+mod context;
 mod controllers;
+mod create;
 mod decode;
 mod delete;
 mod discovery;
@@ -36,8 +72,12 @@ mod json;
 mod kind;
 mod managed;
 mod media;
+mod names;
+mod object;
 mod openapi;
+mod options;
 mod patch;
+mod patching;
 mod protobuf;
 mod quantity;
 mod quota;
@@ -52,8 +92,8 @@ mod strategy;
 mod subresource;
 mod table;
 mod time;
+mod update;
 mod watch;
-mod write;
 mod yaml;
 
 pub mod kubelet;

@@ -5,12 +5,13 @@
 
 use serde_json::Value;
 
+use crate::context::Context;
 use crate::error::ApiError;
 use crate::json;
 use crate::kind::{KINDS, PODS, QUOTAS};
 use crate::managed::{self, Writer};
 use crate::quantity::Quantity;
-use crate::server::{ApiServer, Context};
+use crate::server::ApiServer;
 use crate::store::Obj;
 use crate::time::rfc3339;
 

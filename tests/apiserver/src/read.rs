@@ -7,10 +7,11 @@ use base64::engine::general_purpose::{NO_PAD, URL_SAFE_NO_PAD};
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
+use crate::context::{Answer, Context};
 use crate::error::{ApiError, Cause};
 use crate::render::List;
 use crate::selector::Selector;
-use crate::server::{Answer, ApiServer, Context};
+use crate::server::ApiServer;
 use crate::store::Key;
 
 const EXPIRED_CONTINUE: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";

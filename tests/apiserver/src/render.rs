@@ -8,11 +8,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
+use crate::context::{Answer, Context};
 use crate::error::ApiError;
 use crate::kind::Kind;
 use crate::media::{Encoding, Media, Shape};
 use crate::request::{Request, Response};
-use crate::server::{Answer, Context};
 use crate::store::{Obj, Object};
 use crate::{encode, json as path, protobuf, schema, table};
 

@@ -7,13 +7,15 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::config::Config;
+use crate::context::{Answer, Context, add_warnings, refusal};
 use crate::controllers::Controllers;
 use crate::discovery;
 use crate::error::ApiError;
 use crate::faults::{Faults, Verdict};
-use crate::kind::{KINDS, Kind, NAMESPACES, Sub, TABLES};
+use crate::kind::{KINDS, NAMESPACES, Sub, TABLES};
 use crate::media::{self, Media, Shape};
-use crate::request::{Place, Query, Request, Response, Route, route};
+use crate::object::build;
+use crate::request::{Query, Request, Response, Route, route};
 use crate::store::{Key, Obj, Object, Store};
 use crate::time::Now;
 use crate::watch::{Watch, WatchId};
@@ -75,66 +77,7 @@ pub struct ApiServer {
     compactions: VecDeque<(Duration, u64)>,
     pub(crate) faults: Faults,
     pub(crate) stats: Stats,
-    rng: u64,
-}
-
-/// An answer before it is written.
-pub(crate) enum Answer {
-    /// One object.
-    Object {
-        status: u16,
-        kind: &'static Kind,
-        object: Arc<Object>,
-    },
-    /// One object that is not stored as such (a dry run, a Scale).
-    Value {
-        status: u16,
-        message: &'static str,
-        kind: &'static str,
-        api_version: String,
-        value: Obj,
-    },
-    List(render::List),
-    /// A `Status` of success; the value holds its details.
-    Success {
-        status: u16,
-        details: Option<serde_json::Value>,
-    },
-    Raw(Response),
-    Watch(WatchId),
-    Delayed(Duration, ApiError),
-}
-
-/// What a request is about, once it is understood.
-pub(crate) struct Context<'a> {
-    pub(crate) now: Now,
-    pub(crate) request: &'a Request,
-    pub(crate) query: &'a Query,
-    pub(crate) place: &'a Place,
-    pub(crate) media: Media,
-    /// Texts of `Warning` headers.
-    pub(crate) warnings: Vec<String>,
-}
-
-impl Context<'_> {
-    pub(crate) fn key(&self) -> Key {
-        Key::new(&self.place.namespace, &self.place.name)
-    }
-
-    /// The name of the writer for managedFields: `fieldManager`, or the user agent up to the slash.
-    pub(crate) fn manager(&self) -> String {
-        match self.query.get("fieldManager") {
-            Some(m) if !m.is_empty() => m.to_owned(),
-            _ => {
-                let agent = self.request.header("user-agent").unwrap_or("unknown");
-                agent.split('/').next().unwrap_or_default().chars().take(128).collect()
-            }
-        }
-    }
-
-    pub(crate) fn dry_run(&self) -> bool {
-        !self.query.all("dryRun").is_empty()
-    }
+    pub(crate) rng: u64,
 }
 
 impl ApiServer {
@@ -182,14 +125,21 @@ impl ApiServer {
             Verdict::Pass => self.guard(now, request),
             Verdict::Instead(response) => Reply::Response(response),
             Verdict::After(response) => {
-                drop(self.guard(now, request));
+                self.take_effect(now, request);
                 Reply::Response(response)
             }
             Verdict::HangupAfter => {
-                drop(self.guard(now, request));
+                self.take_effect(now, request);
                 Reply::Hangup
             }
             Verdict::Hangup => Reply::Hangup,
+        }
+    }
+
+    /// Handles a request whose answer nobody will see.
+    fn take_effect(&mut self, now: Now, request: &Request) {
+        if let Reply::Watch { id, .. } = self.guard(now, request) {
+            self.drop_watch(id);
         }
     }
 
@@ -229,7 +179,7 @@ impl ApiServer {
         let place = match route(&path) {
             Route::Resource(place) => place,
             found => {
-                let response = discovery::answer(request, &query, &path, matches!(found, Route::Nowhere), now);
+                let response = discovery::answer(request, &query, &path, matches!(found, Route::Nowhere));
                 return Reply::Response(response);
             }
         };
@@ -303,11 +253,6 @@ impl ApiServer {
     /// Turns a value in the form of its table into an object with the next version.
     pub(crate) fn seal(&mut self, table: usize, value: &mut Obj) -> Object {
         let rv = self.store.next_rv();
-        self.seal_at(table, value, rv)
-    }
-
-    /// The same with a version of one's own.
-    pub(crate) fn seal_at(&self, table: usize, value: &mut Obj, rv: u64) -> Object {
         json::meta_mut(value).insert("resourceVersion".into(), rv.to_string().into());
         build(table, value, rv)
     }
@@ -381,8 +326,12 @@ impl ApiServer {
         kind.map_or(0, |k| self.store.table(k.table).objects.len())
     }
 
-    /// Switches for tests: refuse requests, freeze watches, forget history.
+    /// Switches for tests: refuse requests, freeze watches, make them break. Every watch is named by
+    /// [`Self::poll_ready`] once more, in case it was frozen and is not any more.
     pub fn faults_mut(&mut self) -> &mut Faults {
+        for table in 0..TABLES {
+            self.wake_table(table);
+        }
         &mut self.faults
     }
 
@@ -390,94 +339,5 @@ impl ApiServer {
     pub(crate) fn namespace_terminates(&self, namespace: &str) -> Option<bool> {
         let object = self.store.get(NAMESPACES, &Key::new("", namespace))?;
         Some(object.fields.first().is_some_and(|phase| &**phase == "Terminating"))
-    }
-
-    /// SplitMix64.
-    pub(crate) fn random(&mut self) -> u64 {
-        self.rng = self.rng.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.rng;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A version 4 UUID.
-    pub(crate) fn uid(&mut self) -> String {
-        let (a, b) = (self.random(), self.random());
-        format!(
-            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            a >> 32,
-            (a >> 16) & 0xffff,
-            a & 0xfff,
-            0x8000 | ((b >> 48) & 0x3fff),
-            b & 0xffff_ffff_ffff
-        )
-    }
-
-    /// A name from `generateName` (apiserver `pkg/storage/names/generate.go`).
-    pub(crate) fn generate_name(&mut self, prefix: &str) -> String {
-        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-        let mut end = prefix.len().min(58);
-        while !prefix.is_char_boundary(end) {
-            end -= 1;
-        }
-        let mut name = prefix[..end].to_owned();
-        if self.faults.collide_names() {
-            name.push_str("bbbbb");
-            return name;
-        }
-        for _ in 0..5 {
-            let i = usize::try_from(self.random() % ALPHABET.len() as u64).unwrap_or(0);
-            name.push(char::from(ALPHABET[i]));
-        }
-        name
-    }
-}
-
-/// The stored form of a value that has its version already.
-pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
-    let kind = &KINDS[table];
-    let mut bytes = Vec::with_capacity(1024);
-    crate::encode::message(kind.message(), value, &mut bytes);
-    let text = |v: &serde_json::Value| v.as_str().unwrap_or_default().into();
-    let labels = json::map(value, &["metadata", "labels"]).into_iter().flatten();
-    let owners = json::list(value, &["metadata", "ownerReferences"]).iter();
-    Object {
-        key: Key::new(json::meta_text(value, "namespace"), json::meta_text(value, "name")),
-        rv,
-        uid: json::meta_text(value, "uid").into(),
-        json: bytes.into_boxed_slice(),
-        labels: labels.map(|(k, v)| (k.as_str().into(), text(v))).collect(),
-        fields: kind.fields.iter().map(|(_, path)| field_text(value, path)).collect(),
-        owners: owners.filter_map(|o| o.get("uid")?.as_str()).map(Arc::from).collect(),
-        deleting: json::meta(value).contains_key("deletionTimestamp"),
-    }
-}
-
-/// A selectable field as text.
-fn field_text(value: &Obj, path: &[&str]) -> Box<str> {
-    match json::at(value, path) {
-        Some(serde_json::Value::String(s)) => s.as_str().into(),
-        Some(serde_json::Value::Number(n)) => n.to_string().into(),
-        Some(serde_json::Value::Bool(b)) => b.to_string().into(),
-        None if path.last().is_some_and(|k| *k == "hostNetwork" || *k == "unschedulable") => "false".into(),
-        _ => "".into(),
-    }
-}
-
-/// A refusal as a response.
-pub(crate) fn refusal(error: &ApiError, media: Media, warnings: &[String]) -> Response {
-    let mut response = render::status(error.code, &error.status(), media);
-    if let Some(seconds) = error.retry_after {
-        response.headers.push(("retry-after", seconds.to_string()));
-    }
-    add_warnings(&mut response, warnings);
-    response
-}
-
-fn add_warnings(response: &mut Response, warnings: &[String]) {
-    for w in warnings {
-        let text = w.replace('\\', "\\\\").replace('"', "\\\"");
-        response.headers.push(("warning", format!("299 - \"{text}\"")));
     }
 }

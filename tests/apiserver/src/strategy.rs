@@ -11,6 +11,7 @@ pub(crate) mod meta;
 pub(crate) mod namespace;
 pub(crate) mod node;
 pub(crate) mod pod;
+mod pod_diff;
 pub(crate) mod pod_spec;
 pub(crate) mod workload;
 

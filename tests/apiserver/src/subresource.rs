@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::body::{Expected, decode_body};
+use crate::context::{Answer, Context};
 use crate::delete::DeleteOptions;
 use crate::error::{ApiError, Cause, Subject};
 use crate::kind::{KINDS, Kind, PODS};
+use crate::options::validate_options;
+use crate::patching::patched;
 use crate::schema::schema;
 use crate::selector::label_selector_text;
-use crate::server::{Answer, ApiServer, Context};
+use crate::server::ApiServer;
 use crate::store::{Obj, Object};
 use crate::time::rfc3339;
-use crate::write::{Expected, decode_body, patched, validate_options};
 use crate::{decode, json as path};
 
 const SCALE: Expected<'static> =

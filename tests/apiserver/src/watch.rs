@@ -5,20 +5,22 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
-
-use crate::decode::zero_message;
+use crate::context::{Answer, Context};
 use crate::error::ApiError;
-use crate::kind::{Kind, REPLICA_SETS};
-use crate::media::{Encoding, Media, Shape};
+use crate::kind::Kind;
+use crate::media::{Encoding, Media};
+use crate::protobuf;
 use crate::read::{parse_version, validate_list_options};
 use crate::request::Query;
-use crate::schema::schema;
 use crate::selector::Selector;
-use crate::server::{Answer, ApiServer, Context, build};
-use crate::store::{FrameKey, Obj, Object};
+use crate::server::ApiServer;
+use crate::store::Object;
 use crate::time::Now;
-use crate::{encode, json as path, protobuf, render, table};
+
+mod advance;
+mod frame;
+
+use frame::json_frame;
 
 /// A watch that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,14 +96,6 @@ impl Watch {
             _ => json_frame(event, object, out),
         }
     }
-}
-
-fn json_frame(event: &str, object: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"type\":\"");
-    out.extend_from_slice(event.as_bytes());
-    out.extend_from_slice(b"\",\"object\":");
-    out.extend_from_slice(object);
-    out.extend_from_slice(b"}\n");
 }
 
 impl ApiServer {
@@ -251,132 +245,9 @@ impl ApiServer {
             return state;
         }
         let deadline = watch.deadline();
-        self.deadlines.insert((self.faults.postpone(deadline, now.monotonic), id));
+        self.deadlines.insert((self.faults.postpone(deadline), id));
         self.watches.insert(id, watch);
         state
-    }
-
-    fn advance_watch(&mut self, watch: &mut Watch, now: Now, limit: usize, out: &mut Vec<u8>) -> WatchState {
-        if watch.closed {
-            return WatchState::Ended;
-        }
-        if let Some((due, error)) = &watch.error {
-            if *due <= now.monotonic {
-                error_frame(watch, error, out);
-                return WatchState::Ended;
-            }
-            return if watch.ends_at <= now.monotonic { WatchState::Ended } else { WatchState::Open };
-        }
-        loop {
-            if out.len() > limit {
-                return WatchState::More;
-            }
-            let start = out.len();
-            if !self.next_frame(watch, now, out) {
-                break;
-            }
-            if out.len() == start {
-                continue;
-            }
-            watch.frames += 1;
-            if watch.cut_at == Some(watch.frames) {
-                let half = start + (out.len() - start) / 2;
-                out.truncate(half);
-                return WatchState::Cut;
-            }
-        }
-        if watch.error.is_some() {
-            return self.advance_watch(watch, now, limit, out);
-        }
-        if watch.bookmarks && watch.next_bookmark <= now.monotonic && !self.faults.frozen(watch.kind.resource) {
-            let newest = self.store.table(watch.kind.table).newest();
-            if newest > watch.begun_at {
-                bookmark(watch, newest, false, out);
-            }
-            watch.next_bookmark = if watch.next_bookmark + BOOKMARK_BEFORE_END >= watch.ends_at {
-                watch.ends_at
-            } else {
-                next_bookmark(watch.next_bookmark, watch.ends_at)
-            };
-        }
-        if watch.ends_at <= now.monotonic { WatchState::Ended } else { WatchState::Open }
-    }
-
-    /// Writes at most one frame; whether there may be another.
-    fn next_frame(&mut self, watch: &mut Watch, now: Now, out: &mut Vec<u8>) -> bool {
-        if let Some(object) = watch.initial.objects.pop_front() {
-            let bytes = object_frame(watch, &object, now);
-            watch.frame("ADDED", &bytes, out);
-            return true;
-        }
-        if let Some(rv) = watch.initial.end.take() {
-            bookmark(watch, rv, true, out);
-            return true;
-        }
-        let resource = watch.kind.resource;
-        if self.faults.frozen(resource) {
-            return false;
-        }
-        let lag = self.faults.lag(resource);
-        let event = match self.store.table_mut(watch.kind.table).event(watch.position) {
-            Ok(Some(event)) => event,
-            Ok(None) => return false,
-            Err(floor) => {
-                let message = format!("too old resource version: {} ({})", watch.after, floor + 1);
-                watch.error = Some((now.monotonic, ApiError::expired(message)));
-                return false;
-            }
-        };
-        if let Some(lag) = lag
-            && event.at + lag > now.monotonic
-        {
-            self.faults.lagging_until(event.at + lag);
-            return false;
-        }
-        watch.position += 1;
-        let rv = event.rv;
-        let within = watch.namespace.is_empty() || *event.object.key.namespace == *watch.namespace;
-        if rv <= watch.after || !within {
-            return true;
-        }
-        watch.after = rv;
-        let was = event.previous.as_ref().is_some_and(|o| watch.selector.matches(o));
-        let is = !event.deleted && watch.selector.matches(&event.object);
-        let kind = match (was, is) {
-            (false, false) => return true,
-            (false, true) => "ADDED",
-            (true, true) => "MODIFIED",
-            (true, false) => "DELETED",
-        };
-        let object = if kind == "DELETED" && !event.deleted {
-            // It left the selection: its last state within, at the version of the change.
-            let Some(previous) = event.previous.clone() else {
-                return true;
-            };
-            Arc::new(at_version(watch.kind.table, &previous, rv))
-        } else {
-            event.object.clone()
-        };
-        let shared = watch.media.form().filter(|_| kind != "DELETED" || event.deleted);
-        if let Some(form) = shared {
-            let key = FrameKey { event: kind.as_bytes()[0], kind: watch.index, form };
-            let (served, media) = (watch.kind, watch.media);
-            let frame = event.frame(key, |object| {
-                let mut bytes = Vec::with_capacity(object.json.len() + 64);
-                render::object(served, object, media, &mut bytes);
-                let mut frame = Vec::with_capacity(bytes.len() + 64);
-                match media.encoding {
-                    Encoding::Protobuf => protobuf::watch_frame(kind, &bytes, &mut frame),
-                    _ => json_frame(kind, &bytes, &mut frame),
-                }
-                frame
-            });
-            out.extend_from_slice(&frame);
-            return true;
-        }
-        let bytes = object_frame(watch, &object, now);
-        watch.frame(kind, &bytes, out);
-        true
     }
 }
 
@@ -387,66 +258,4 @@ fn first_bookmark(now: Duration, ends_at: Duration) -> Duration {
 /// A minute later, or two seconds before the end if that comes first.
 fn next_bookmark(from: Duration, ends_at: Duration) -> Duration {
     (from + BOOKMARK_INTERVAL).min(ends_at.saturating_sub(BOOKMARK_BEFORE_END)).max(from)
-}
-
-fn at_version(table: usize, object: &Object, rv: u64) -> Object {
-    let mut value = object.value();
-    path::meta_mut(&mut value).insert("resourceVersion".into(), rv.to_string().into());
-    build(table, &value, rv)
-}
-
-/// The object of a frame, in the representation of the watch.
-fn object_frame(watch: &mut Watch, object: &Arc<Object>, now: Now) -> Vec<u8> {
-    let mut out = Vec::with_capacity(object.json.len() + 128);
-    if let Shape::Table(include) = watch.media.shape {
-        let include = table::include(&watch.query, include).unwrap_or(include);
-        let mut meta = Obj::new();
-        meta.insert("resourceVersion".into(), object.rv.to_string().into());
-        let columns = !std::mem::replace(&mut watch.columns_sent, true);
-        table::write(watch.kind, std::slice::from_ref(object), &meta, include, columns, now, &mut out);
-    } else {
-        render::object(watch.kind, object, watch.media, &mut out);
-    }
-    out
-}
-
-fn bookmark(watch: &mut Watch, rv: u64, ends_initial: bool, out: &mut Vec<u8>) {
-    let kind = watch.kind;
-    let partial = matches!(watch.media.shape, Shape::Partial | Shape::PartialList);
-    let mut meta = json!({ "resourceVersion": rv.to_string() });
-    if ends_initial {
-        meta["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
-    }
-    let id = if partial { schema().id("meta.PartialObjectMetadata") } else { kind.message() };
-    let mut value = zero_message(id);
-    value.insert("metadata".into(), meta);
-    if !partial && kind.table == REPLICA_SETS {
-        // The internal type of a ReplicaSet has a number here, where the wire has a pointer.
-        path::map_mut(&mut value, &["spec"]).insert("replicas".into(), 0.into());
-    }
-    let (name, version) =
-        if partial { ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()) } else { (kind.kind, kind.api_version()) };
-    let mut object = Vec::new();
-    match (watch.media.encoding, watch.media.shape) {
-        (Encoding::Protobuf, _) => protobuf::envelope(name, &version, id, &value, &mut object),
-        (_, Shape::Table(_)) => table::bookmark(kind, &value, rv, &mut object),
-        _ => {
-            let mut text = Vec::new();
-            encode::message(id, &value, &mut text);
-            encode::with_type_meta(name, &version, &text, &mut object);
-        }
-    }
-    watch.frame("BOOKMARK", &object, out);
-}
-
-fn error_frame(watch: &Watch, error: &ApiError, out: &mut Vec<u8>) {
-    let text = error.status();
-    if watch.media.encoding == Encoding::Protobuf {
-        let value: Obj = serde_json::from_slice(&text).unwrap_or_default();
-        let mut object = Vec::new();
-        protobuf::envelope("Status", "v1", schema().id("meta.Status"), &value, &mut object);
-        watch.frame("ERROR", &object, out);
-    } else {
-        watch.frame("ERROR", &text, out);
-    }
 }

@@ -5,10 +5,7 @@ use std::path::Path;
 use sanskube_conformance::api::{InProcess, Outcome, load, run};
 
 /// Cases that differ, and why. A case of this list that passes must leave it.
-const EXPECTED_TO_FAIL: [&str; 1] = [
-    // The message holds a diff of the Go structs that kube-apiserver has inside.
-    "pod_update_spec_forbidden",
-];
+const EXPECTED_TO_FAIL: [&str; 0] = [];
 
 #[test]
 fn recorded_api_cases_are_answered_as_recorded() {

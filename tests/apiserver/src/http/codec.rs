@@ -217,5 +217,64 @@ pub(super) fn broken_chunk(data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(data);
 }
 
+/// The end of a chunked body.
 pub(super) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// What a client gets that asks before it sends a body.
 pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+#[cfg(test)]
+mod tests {
+    use super::{Bad, Chunks, Framing, head};
+
+    const HEAD: &[u8] = b"POST /api?x=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n";
+
+    #[test]
+    fn a_head_is_parsed_only_when_it_is_complete() {
+        for n in 0..HEAD.len() {
+            assert!(matches!(head(&HEAD[..n]), Ok(None)), "{n}");
+        }
+        let parsed = head(HEAD).unwrap().unwrap();
+        assert_eq!((parsed.len, parsed.framing, parsed.keep_alive), (HEAD.len(), Framing::Length(3), true));
+        assert!(parsed.expects_continue);
+        assert_eq!(parsed.request.target, "/api?x=1");
+    }
+
+    #[test]
+    fn heads_that_could_smuggle_are_refused() {
+        for lines in [
+            "Content-Length: 3\r\nContent-Length: 4",
+            "Content-Length: 3\r\nTransfer-Encoding: chunked",
+            "Content-Length: -1",
+            "Content-Length: 99999999999999999999999",
+        ] {
+            let text = format!("POST / HTTP/1.1\r\n{lines}\r\n\r\n");
+            assert_eq!(head(text.as_bytes()).err(), Some(Bad(400)), "{lines}");
+        }
+        let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(70_000));
+        assert_eq!(head(long.as_bytes()).err(), Some(Bad(431)));
+    }
+
+    #[test]
+    fn a_chunked_body_may_be_split_anywhere() {
+        let body = b"5;ext=1\r\nhello\r\n1\r\n!\r\n0\r\nTrailer: x\r\n\r\n";
+        for split in 0..body.len() {
+            let (mut chunks, mut input, mut out) = (Chunks::default(), body[..split].to_vec(), Vec::new());
+            assert_eq!(chunks.take(&mut input, &mut out, 100), Ok(false), "{split}");
+            input.extend_from_slice(&body[split..]);
+            assert_eq!(chunks.take(&mut input, &mut out, 100), Ok(true), "{split}");
+            assert_eq!(out, b"hello!");
+            assert!(input.is_empty());
+        }
+    }
+
+    #[test]
+    fn chunks_that_are_none_are_refused_and_large_bodies_are_not_kept() {
+        let take = |text: &[u8]| Chunks::default().take(&mut text.to_vec(), &mut Vec::new(), 100);
+        assert_eq!(take(b"zz\r\n"), Err(Bad(400)));
+        assert_eq!(take(b"1\r\nxyz"), Err(Bad(400)));
+        let mut out = Vec::new();
+        let mut input = format!("400\r\n{}", "x".repeat(1024)).into_bytes();
+        assert_eq!(Chunks::default().take(&mut input, &mut out, 100), Ok(false));
+        assert_eq!(out.len(), 101);
+    }
+}

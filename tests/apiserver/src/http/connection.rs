@@ -1,12 +1,12 @@
 //! One connection: requests in, responses out, one after the other.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use smol::channel::{Receiver, bounded};
 use smol::future::{FutureExt as _, or};
-use smol::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use smol::io::AsyncWriteExt as _;
 use smol::{Async, Timer};
 
 use super::codec::{self, Bad, Chunks, Framing, Head};
@@ -153,15 +153,9 @@ async fn watch(
             Ok::<bool, io::Error>(true)
         };
         let gone = async {
-            let mut byte = [0u8; 512];
-            match stream.read(&mut byte).await? {
-                0 => Ok(false),
-                n => {
-                    // A request after this one; it has to wait.
-                    input.extend_from_slice(&byte[..n]);
-                    if input.len() > codec::MAX_HEAD { Ok(false) } else { smol::future::pending().await }
-                }
-            }
+            // A request after this one has to wait.
+            while fill(stream, input).await? > 0 && input.len() <= codec::MAX_HEAD {}
+            Ok(false)
         };
         if !or(woken, gone).await? {
             return Ok(false);
@@ -239,13 +233,20 @@ async fn read_request(
     reading.or(late).await
 }
 
-async fn fill(stream: &mut Async<TcpStream>, input: &mut Vec<u8>) -> io::Result<usize> {
-    // No buffer is held while the connection is idle.
-    stream.readable().await?;
-    let mut buffer = [0u8; 16 * 1024];
-    let n = stream.read(&mut buffer).await?;
-    input.extend_from_slice(&buffer[..n]);
-    Ok(n)
+async fn fill(stream: &Async<TcpStream>, input: &mut Vec<u8>) -> io::Result<usize> {
+    loop {
+        stream.readable().await?;
+        // The buffer lives between two awaits, so that an idle connection has none.
+        let mut buffer = [0u8; 16 * 1024];
+        match stream.get_ref().read(&mut buffer) {
+            Ok(n) => {
+                input.extend_from_slice(&buffer[..n]);
+                return Ok(n);
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
 }
 
 async fn write(stream: &mut Async<TcpStream>, data: &[u8], deadline: Duration) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pod_spec;
+use super::{pod_diff, pod_spec};
 use crate::error::Cause;
 use crate::json;
 use crate::store::Obj;
@@ -124,17 +124,8 @@ pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
             "spec",
             &format!(
                 "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n{}",
-                changed_fields(&munged, old_spec)
+                pod_diff::diff(old_spec, &munged)
             ),
         ));
     }
-}
-
-/// Which fields of the spec differ (the real server prints a diff of its internal form here).
-fn changed_fields(new: &Obj, old: &Obj) -> String {
-    let mut names: Vec<&str> = new.keys().chain(old.keys()).map(String::as_str).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.retain(|k| new.get(*k) != old.get(*k));
-    format!("changed: {}\n", names.join(", "))
 }

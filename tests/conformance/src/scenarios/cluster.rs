@@ -10,6 +10,9 @@ use super::tap::SharedLog;
 
 /// An API server and, when it has been started, a controller.
 pub(super) trait Cluster {
+    /// How many kinds of sets the controller looks after.
+    fn kinds(&self) -> usize;
+
     /// The time.
     fn now(&self) -> Timestamp;
 

@@ -72,6 +72,10 @@ pub(super) fn kinds(scenario: &Scenario) -> Vec<ReplicaSetKind> {
 }
 
 impl Cluster for InWorld {
+    fn kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
     fn now(&self) -> Timestamp {
         self.world.now().wall
     }
@@ -135,7 +139,8 @@ impl Cluster for InWorld {
     }
 }
 
-fn of(request: &UserRequest) -> Request {
+/// A user's request as the server takes it.
+pub(super) fn of(request: &UserRequest) -> Request {
     let mut made = Request::new(&request.method, &request.path);
     for (name, value) in &request.headers {
         made = made.with_header(&name.to_lowercase(), value);

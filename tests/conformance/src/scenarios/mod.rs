@@ -5,12 +5,14 @@ mod cluster;
 mod compare;
 mod in_world;
 mod normal;
+mod over_http;
 mod player;
 mod pods;
 mod scenario;
 mod tap;
 mod write;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -19,22 +21,44 @@ use flate2::read::GzDecoder;
 
 use crate::vectors::Check;
 use in_world::InWorld;
+use over_http::OverHttp;
+pub use over_http::Remote;
 use scenario::Scenario;
 
 /// The command line: a directory, and perhaps a server.
 ///
 /// # Errors
-/// A wrong command line.
+/// A wrong command line, or a server that does not answer.
 pub fn main(arguments: &[&str]) -> Result<bool, String> {
     match arguments {
-        [directory] => Ok(run_directory(Path::new(directory))),
-        _ => Err("which directory?".to_owned()),
+        [directory] => Ok(run_directory(Path::new(directory), &Place::World)),
+        [directory, "--server", url] => Ok(run_directory(Path::new(directory), &Place::Server(Remote::new(url, "")?))),
+        [directory, "--server", url, "--token", token] => {
+            Ok(run_directory(Path::new(directory), &Place::Server(Remote::new(url, token)?)))
+        }
+        _ => Err("scenarios DIR [--server URL [--token TOKEN]]".to_owned()),
     }
 }
 
+/// Where scenarios are played.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Against a server that is running, in real time.
+    Server(Remote),
+    /// In this thread, with a server of its own and virtual time.
+    World,
+}
+
+/// How a play went.
+enum Outcome {
+    Compared(Check),
+    /// Why it cannot be played in this place.
+    NotPlayed(&'static str),
+}
+
 /// Plays every `.json` and `.json.gz` file of a directory and prints a line an area, each difference, and how often each named rule was
-/// applied. Returns whether all matched.
-pub fn run_directory(directory: &Path) -> bool {
+/// applied. Returns whether all that were played matched.
+pub fn run_directory(directory: &Path, place: &Place) -> bool {
     let mut files: Vec<PathBuf> = match std::fs::read_dir(directory) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).filter(|path| is_scenario(path)).collect(),
         Err(e) => {
@@ -43,36 +67,58 @@ pub fn run_directory(directory: &Path) -> bool {
         }
     };
     files.sort();
-    if files.is_empty() {
-        println!("{}: no scenarios", directory.display());
-        return false;
-    }
-    let mut areas: std::collections::BTreeMap<String, [usize; 2]> = std::collections::BTreeMap::new();
+    let mut areas: BTreeMap<String, Tally> = BTreeMap::new();
     let mut total = Check::default();
     for file in files {
-        let (area, check) = match read(&file) {
-            Ok(scenario) => (scenario.area.clone(), run(&scenario)),
+        let (area, outcome) = match read(&file) {
+            Ok(scenario) => (scenario.area.clone(), run(&scenario, place)),
             Err(e) => {
                 println!("{}: {e}", file.display());
-                ("unreadable".to_owned(), failed())
+                ("unreadable".to_owned(), Outcome::Compared(failed()))
             }
         };
-        areas.entry(area).or_default()[usize::from(!check.failures.is_empty())] += 1;
-        total.add_rules(&check);
+        let tally = areas.entry(area).or_default();
+        match outcome {
+            Outcome::Compared(check) if check.failures.is_empty() => {
+                tally.passed += 1;
+                total.add_rules(&check);
+            }
+            Outcome::Compared(_) => tally.failed += 1,
+            Outcome::NotPlayed(why) => {
+                println!("{}: not played: {why}", file.display());
+                tally.not_played += 1;
+            }
+        }
     }
-    for (area, [matched, differed]) in &areas {
-        println!("{area}: {matched} passed, {differed} failed");
+    for (area, tally) in &areas {
+        println!("{area}: {} passed, {} failed, {} not played", tally.passed, tally.failed, tally.not_played);
     }
     for (rule, times) in &total.rules {
         println!("    rule {rule}: {times} writes");
     }
-    areas.values().all(|[_, differed]| *differed == 0)
+    let all = |count: fn(&Tally) -> usize| areas.values().map(count).sum::<usize>();
+    if all(|tally| tally.passed + tally.failed) == 0 {
+        println!("{}: nothing was played", directory.display());
+        return false;
+    }
+    all(|tally| tally.failed) == 0
 }
 
-/// Plays the scenario in a file and prints its differences. Returns whether there were none.
-pub fn run_file(path: &Path) -> bool {
-    match read(path) {
-        Ok(scenario) => run(&scenario).failures.is_empty(),
+#[derive(Debug, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    not_played: usize,
+}
+
+/// Plays the scenario in a file and prints its differences. Returns whether it was played and there were none.
+pub fn run_file(path: &Path, place: &Place) -> bool {
+    match read(path).map(|scenario| run(&scenario, place)) {
+        Ok(Outcome::Compared(check)) => check.failures.is_empty(),
+        Ok(Outcome::NotPlayed(why)) => {
+            println!("{}: not played: {why}", path.display());
+            false
+        }
         Err(e) => {
             println!("{}: {e}", path.display());
             false
@@ -80,9 +126,24 @@ pub fn run_file(path: &Path) -> bool {
     }
 }
 
-fn run(scenario: &Scenario) -> Check {
+fn run(scenario: &Scenario, place: &Place) -> Outcome {
     let mut check = Check::default();
-    let played = player::play(scenario, &mut InWorld::new(scenario, 1));
+    let played = match place {
+        Place::World => player::play(scenario, &mut InWorld::new(scenario, 1)),
+        Place::Server(remote) => {
+            if let Some(why) = remote.cannot_play(scenario) {
+                return Outcome::NotPlayed(why);
+            }
+            match OverHttp::new(remote, scenario) {
+                Ok(mut cluster) => player::play(scenario, &mut cluster),
+                Err(e) => {
+                    println!("{}: {e}", scenario.name);
+                    check.fail(e);
+                    return Outcome::Compared(check);
+                }
+            }
+        }
+    };
     compare::compare(scenario, &played, &mut check);
     if !check.failures.is_empty() {
         println!("{} ({}): {}", scenario.name, scenario.area, scenario.why);
@@ -90,7 +151,7 @@ fn run(scenario: &Scenario) -> Check {
             println!("    {failure}");
         }
     }
-    check
+    Outcome::Compared(check)
 }
 
 fn failed() -> Check {

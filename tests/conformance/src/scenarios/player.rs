@@ -45,6 +45,7 @@ pub(super) fn play(scenario: &Scenario, cluster: &mut impl Cluster) -> Played {
         seen: 0,
         quiet: Vec::new(),
         unsettled: false,
+        running: false,
         failures: Vec::new(),
     };
     for step in &scenario.setup {
@@ -74,6 +75,8 @@ struct Player<'a, C> {
     quiet: Vec<Duration>,
     /// Something was killed in the middle of its work, and there was no quiet since: how far it came is a matter of chance.
     unsettled: bool,
+    /// Whether there is a controller.
+    running: bool,
     failures: Vec<String>,
 }
 
@@ -87,11 +90,17 @@ impl<C: Cluster> Player<'_, C> {
                 if let Err(e) = self.cluster.set_server_up(*what == Do::Start) {
                     self.failures.push(e);
                 }
+                if *what == Do::Start {
+                    self.wait_for_watches();
+                }
             }
             What::Controller { what: Do::Start } => self.start_controller(),
-            What::Controller { what: Do::Stop } => self.cluster.stop_controller(),
+            What::Controller { what: Do::Stop } => {
+                self.running = false;
+                self.cluster.stop_controller();
+            }
             What::Controller { what: Do::Kill } => {
-                self.unsettled = true;
+                (self.unsettled, self.running) = (true, false);
                 self.cluster.kill_controller();
             }
             What::ObservePods { selector, pods } => self.observe(selector, pods),
@@ -184,6 +193,7 @@ impl<C: Cluster> Player<'_, C> {
     }
 
     fn start_controller(&mut self) {
+        self.running = true;
         self.cluster.start_controller();
         let limit = self.cluster.now() + FIRST_LISTS;
         while !self.cluster.log().lock().has_synced && self.cluster.now() < limit {
@@ -193,6 +203,24 @@ impl<C: Cluster> Player<'_, C> {
             self.failures.push("the controller never had the first lists".to_owned());
         }
         self.cluster.run_for(SETTLED);
+    }
+
+    /// Waits until the controller watches again, after an absence of the server: that takes as long as its back-off has become.
+    fn wait_for_watches(&mut self) {
+        if !self.running {
+            return;
+        }
+        let watches = self.cluster.kinds() + 1;
+        let limit = self.cluster.now() + FIRST_LISTS;
+        loop {
+            let (open, since) = self.cluster.log().lock().watches;
+            let settled = since + SETTLED;
+            let now = self.cluster.now();
+            if open == watches && settled <= now || now >= limit {
+                break;
+            }
+            self.cluster.advance(if open == watches { settled } else { limit });
+        }
     }
 
     /// How many requests of a sort were answered.

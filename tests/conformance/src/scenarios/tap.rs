@@ -15,6 +15,8 @@ pub(super) struct Log {
     pub(super) entries: Vec<Entry>,
     /// Whether the manager that was started last has the first lists.
     pub(super) has_synced: bool,
+    /// How many watches are open, and since when it is just those.
+    pub(super) watches: (usize, Timestamp),
     /// The manager is to vanish without a word.
     pub(super) kill: bool,
 }
@@ -55,19 +57,37 @@ pub(super) struct Tap {
     log: SharedLog,
     /// Which entry each write in flight is, and the status of its answer so far.
     in_flight: HashMap<CallId, (usize, u16)>,
+    /// Each watch in flight, and whether it has been answered well.
+    watches: HashMap<CallId, bool>,
 }
 
 impl Tap {
     pub(super) fn new(manager: Manager, log: SharedLog) -> Self {
         let mut shared = log.lock();
-        (shared.has_synced, shared.kill) = (false, false);
+        (shared.has_synced, shared.kill, shared.watches) = (false, false, (0, Timestamp::default()));
         drop(shared);
-        Self { manager, log, in_flight: HashMap::new() }
+        Self { manager, log, in_flight: HashMap::new(), watches: HashMap::new() }
+    }
+
+    fn note_watches(&self, now: Now) {
+        self.log.lock().watches = (self.watches.values().filter(|open| **open).count(), now.wall);
     }
 }
 
 impl Machine for Tap {
     fn handle_input(&mut self, now: Now, input: Input<'_>) -> Result<(), Misuse> {
+        match input {
+            Input::Head { call, head } => {
+                if let Some(open) = self.watches.get_mut(&call) {
+                    *open = head.status == 200;
+                    self.note_watches(now);
+                }
+            }
+            Input::End { call } | Input::Failed { call, .. } if self.watches.remove(&call).is_some() => {
+                self.note_watches(now);
+            }
+            _ => {}
+        }
         let mut log = self.log.lock();
         match input {
             Input::Head { call, head } => {
@@ -105,6 +125,11 @@ impl Machine for Tap {
             return Output::Stopped;
         }
         let output = self.manager.poll_output(now);
+        match &output {
+            Output::Call(call) if call.watch => drop(self.watches.insert(call.id, false)),
+            Output::Cancel(call) if self.watches.remove(call).is_some() => self.note_watches(now),
+            _ => {}
+        }
         let mut log = self.log.lock();
         match &output {
             Output::Call(call) if call.request.method != Method::Get => {
