@@ -13,9 +13,11 @@ mod credentials;
 mod driver;
 mod peer;
 mod server;
+#[cfg(feature = "status")]
+pub mod status;
 mod transport;
 
 pub use clock::Clock;
 pub use credentials::Credentials;
-pub use driver::{Driver, Stopper};
+pub use driver::{Driver, Stopper, Waker};
 pub use server::Server;

@@ -51,6 +51,7 @@ pub mod backoff;
 pub mod delta;
 #[doc = include_str!("differences.md")]
 pub mod differences {}
+pub mod election;
 pub mod error;
 pub mod informer;
 pub mod key;
@@ -59,6 +60,7 @@ pub mod kubeconfig;
 pub mod limits;
 pub mod machine;
 pub mod manager;
+pub mod metrics;
 pub mod object;
 pub mod rand;
 pub mod recorder;

@@ -33,6 +33,8 @@ use crate::server::Server;
 pub struct Wish {
     /// The URL of a server to talk to without credentials. Nothing else is looked at then.
     pub server: Option<String>,
+    /// The URL of the server, whatever a kubeconfig says; who one is comes from there all the same.
+    pub master: Option<String>,
     /// The kubeconfig file to use.
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use instead of its current one.
@@ -48,23 +50,32 @@ impl Wish {
         if let Some(url) = &self.server {
             return server(url);
         }
+        match (self.access(environment)?, &self.master) {
+            (Some(access), None) => connect(access),
+            (Some(access), Some(url)) => connect(Access { server: url.clone(), ..access }),
+            (None, Some(url)) => server(url),
+            (None, None) => Err(AccessError::Nowhere),
+        }
+    }
+
+    /// How to reach the cluster that the kubeconfigs or the pod lead to, if there is one.
+    fn access(&self, environment: &Environment) -> Result<Option<Access>, AccessError> {
+        let access = |config: Kubeconfig| Ok(Some(config.access(self.context.as_deref())?));
         if let Some(path) = &self.kubeconfig {
-            let config = read_kubeconfig(path)?;
-            return connect(config.access(self.context.as_deref())?);
+            return access(read_kubeconfig(path)?);
         }
         if let Some(list) = &environment.kubeconfig {
-            let config = read_kubeconfigs(list)?;
-            return connect(config.access(self.context.as_deref())?);
+            return access(read_kubeconfigs(list)?);
         }
         if self.context.is_none()
-            && let Some(server) = in_cluster(environment)?
+            && let Some(pod) = in_cluster(environment)
         {
-            return Ok(server);
+            return Ok(Some(pod));
         }
         let path = environment.home.as_ref().map(|home| home.join(".kube").join("config"));
         match path.filter(|path| path.exists()) {
-            Some(path) => connect(read_kubeconfig(&path)?.access(self.context.as_deref())?),
-            None => Err(AccessError::Nowhere),
+            Some(path) => access(read_kubeconfig(&path)?),
+            None => Ok(None),
         }
     }
 }
@@ -89,23 +100,22 @@ fn read_kubeconfigs(list: &OsStr) -> Result<Kubeconfig, AccessError> {
 }
 
 /// The cluster that this process runs in as a pod, if it does (client-go `rest/config.go`, `InClusterConfig`).
-fn in_cluster(environment: &Environment) -> Result<Option<Server>, AccessError> {
-    let (Some(host), Some(port)) = (&environment.service_host, &environment.service_port) else { return Ok(None) };
+fn in_cluster(environment: &Environment) -> Option<Access> {
+    let (Some(host), Some(port)) = (&environment.service_host, &environment.service_port) else { return None };
     let token = environment.service_account.join("token");
     if !token.exists() {
-        return Ok(None);
+        return None;
     }
     let url = if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") };
     let file = |path: PathBuf| FilePath { path: path.to_string_lossy().into_owned(), named_in: String::new() };
     let authority = Source::File(file(environment.service_account.join("ca.crt")));
-    connect(Access {
+    Some(Access {
         server: url,
         proxy: None,
         namespace: None,
         tls: Tls { certificate_authority: Some(authority), ..Tls::default() },
         credentials: Wanted::TokenFile { file: file(token), fallback: None },
     })
-    .map(Some)
 }
 
 /// Makes a server of what a kubeconfig says, reading the files that it names.

@@ -26,7 +26,9 @@ pub(super) fn burst(method: &str, want: &Burst, here: &View<'_>, scenario: &Scen
         *codes.entry(write.status.to_string()).or_default() += 1;
     }
     let mut wanted_codes = want.codes.clone();
-    if scenario.is_unlimited() {
+    if scenario.client_limits().is_some() {
+        pace(method, &want.per_second, writes(), check);
+    } else {
         let mut groups = groups_by_overlap(writes());
         let mut wanted: Vec<usize> = want.groups_by_overlap.iter().map(|group| group.count).collect();
         for (groups, codes) in [(&mut groups, &mut codes), (&mut wanted, &mut wanted_codes)] {
@@ -38,6 +40,38 @@ pub(super) fn burst(method: &str, want: &Burst, here: &View<'_>, scenario: &Scen
     }
     if codes != wanted_codes {
         check.fail(format!("{method} pods by status: wanted {wanted_codes:?}, got {codes:?}"));
+    }
+}
+
+/// How many requests may be sent a little sooner or later: those of a quarter of a second.
+const AT_THE_EDGE: usize = 5;
+
+/// Where the client's limits set the pace: as many requests up to the end of each second as were recorded.
+fn pace<'a>(
+    method: &str,
+    wanted: &BTreeMap<String, usize>,
+    writes: impl Iterator<Item = &'a Write>,
+    check: &mut Check,
+) {
+    let seconds = wanted.keys().filter_map(|second| second.parse().ok()).max().map_or(0, |last: usize| last + 1);
+    let wanted: Vec<usize> = (0..seconds).map(|second| *wanted.get(&second.to_string()).unwrap_or(&0)).collect();
+    let mut got = vec![0; seconds];
+    for write in writes {
+        let second = usize::try_from(write.at.as_secs()).unwrap_or(usize::MAX);
+        match got.get_mut(second) {
+            Some(count) => *count += 1,
+            None => {
+                return check.fail(format!("{method} pods: one was sent in second {second}, the recording is shorter"));
+            }
+        }
+    }
+    let mut sums = (0, 0);
+    let apart = wanted.iter().zip(&got).position(|(wanted, got)| {
+        sums = (sums.0 + wanted, sums.1 + got);
+        sums.0.abs_diff(sums.1) > AT_THE_EDGE
+    });
+    if let Some(second) = apart {
+        check.fail(format!("{method} pods a second apart from second {second}: wanted {wanted:?}, got {got:?}"));
     }
 }
 
