@@ -54,6 +54,7 @@ pub mod differences {}
 pub mod election;
 pub mod error;
 pub mod informer;
+mod json;
 pub mod key;
 #[cfg(feature = "kubeconfig")]
 pub mod kubeconfig;

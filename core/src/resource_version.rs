@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::fmt::{self, Write};
+use core::num::NonZeroU64;
 
 use crate::error::Malformed;
 
@@ -41,6 +42,19 @@ impl ResourceVersion {
             Ok(number) if canonical => Repr::Number(number),
             _ => Repr::Text(text.into()),
         })
+    }
+
+    /// The number that the version is, if it is one above zero.
+    pub(crate) const fn as_number(&self) -> Option<NonZeroU64> {
+        match self.0 {
+            Repr::Number(number) => NonZeroU64::new(number),
+            Repr::Text(_) | Repr::None => None,
+        }
+    }
+
+    /// The version that is this number.
+    pub(crate) const fn from_number(number: NonZeroU64) -> Self {
+        Self(Repr::Number(number.get()))
     }
 
     /// Whether no version is known.

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::cmp::Ordering;
-use core::fmt::{self, Write};
+use core::fmt;
 use core::hash::{Hash, Hasher};
 
 /// The `metadata.uid` of an object.
@@ -23,6 +23,27 @@ impl Uid {
     /// The uid with this text.
     pub fn new(text: &str) -> Self {
         Self(parse_uuid(text).map_or_else(|| Repr::Text(text.into()), Repr::Uuid))
+    }
+
+    /// The UUID that the uid is, if it is one.
+    pub(crate) const fn as_uuid(&self) -> Option<[u8; 16]> {
+        match &self.0 {
+            Repr::Uuid(bytes) => Some(*bytes),
+            Repr::Text(_) => None,
+        }
+    }
+
+    /// The uid that is this UUID.
+    pub(crate) const fn from_uuid(bytes: [u8; 16]) -> Self {
+        Self(Repr::Uuid(bytes))
+    }
+
+    /// Calls `take` with the text. Nothing is allocated.
+    pub(crate) fn with_text<R>(&self, take: impl FnOnce(&str) -> R) -> R {
+        match &self.0 {
+            Repr::Text(text) => take(text),
+            Repr::Uuid(bytes) => take(&uuid_text(bytes)),
+        }
     }
 
     /// Whether the uid is the empty text, which the API never gives.
@@ -60,9 +81,14 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
 /// Writes a UUID in that form. It has always the same length, so it takes no allocation.
 fn uuid_text(bytes: &[u8; 16]) -> heapless::String<36> {
     let mut text = heapless::String::new();
+    let mut push = |digit| text.push(digit).expect("a UUID has 36 characters");
     for (at, byte) in bytes.iter().enumerate() {
-        let hyphen = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
-        write!(text, "{hyphen}{byte:02x}").expect("a UUID has 36 characters");
+        if matches!(at, 4 | 6 | 8 | 10) {
+            push('-');
+        }
+        for half in [byte >> 4, byte & 0xf] {
+            push(char::from(b"0123456789abcdef"[usize::from(half)]));
+        }
     }
     text
 }
@@ -109,10 +135,7 @@ impl Ord for Uid {
 
 impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Repr::Text(text) => f.write_str(text),
-            Repr::Uuid(bytes) => f.write_str(&uuid_text(bytes)),
-        }
+        self.with_text(|text| f.write_str(text))
     }
 }
 

@@ -1,49 +1,136 @@
 //! The labels of an object.
 
 use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::lenient::Text;
+use crate::json::{Reader, Unexpected};
 
-/// A set of labels, sorted by key.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Labels(Box<[(Box<str>, Box<str>)]>);
+/// A set of labels, sorted by key. Cloning is cheap (one shared allocation).
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Labels(Option<Arc<Packed>>);
+
+/// One label or more.
+#[derive(PartialEq, Eq, Hash)]
+struct Packed {
+    /// Keys and values in turn, one behind the other.
+    text: Box<str>,
+    /// Where each key and each value ends.
+    ends: Box<[u32]>,
+}
+
+impl Packed {
+    fn len(&self) -> usize {
+        self.ends.len() / 2
+    }
+
+    fn pair(&self, nth: usize) -> (&str, &str) {
+        let end = |nth: usize| self.ends[nth] as usize;
+        let start = nth.checked_sub(1).map_or(0, |before| end(2 * before + 1));
+        let (middle, end) = (end(2 * nth), end(2 * nth + 1));
+        (&self.text[start..middle], &self.text[middle..end])
+    }
+}
 
 impl Labels {
     /// The value of the label `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let at = self.0.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
-        Some(&self.0[at].1)
+        let packed = self.0.as_deref()?;
+        let (mut low, mut high) = (0, packed.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let (other, value) = packed.pair(middle);
+            match other.cmp(key) {
+                Ordering::Equal => return Some(value),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
     /// Whether there are no labels.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
     /// The number of labels.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.as_ref().map_or(0, |packed| packed.len())
     }
 
     /// The labels, by rising key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (&**key, &**value))
+        self.0.iter().flat_map(|packed| (0..packed.len()).map(|nth| packed.pair(nth)))
+    }
+
+    /// Whether the two are one allocation.
+    #[cfg(test)]
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        matches!((&self.0, &other.0), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
+    }
+
+    /// Whether another set shares the allocation.
+    pub(super) fn is_shared(&self) -> bool {
+        self.0.as_ref().is_some_and(|packed| Arc::strong_count(packed) > 1)
+    }
+
+    /// Reads a map of strings.
+    pub(super) fn from_json(json: &[u8]) -> Result<Self, Unexpected> {
+        let reader = &mut Reader::new(json);
+        let mut labels = Vec::new();
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            labels.push((reader.utf8(key)?, reader.text()?));
+        }
+        Ok(labels.iter().map(|(key, value)| (&**key, &**value)).collect())
+    }
+
+    /// Whether these labels are what stands in a map of strings, in their order.
+    pub(super) fn is_written(&self, json: &[u8]) -> bool {
+        let mut own = self.iter();
+        let mut all_alike = || {
+            let reader = &mut Reader::new(json);
+            let mut members = reader.object()?;
+            while let Some(key) = reader.next_member(&mut members)? {
+                let value = reader.text()?;
+                if own.next().is_none_or(|(k, v)| k.as_bytes() != &*key || v != value) {
+                    return Ok(false);
+                }
+            }
+            Ok::<_, Unexpected>(true)
+        };
+        all_alike() == Ok(true) && own.next().is_none()
     }
 }
 
-impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Labels {
+impl fmt::Debug for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     /// Of several values for one key the last one counts.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(labels: I) -> Self {
-        let mut labels: Vec<(Box<str>, Box<str>)> = labels.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
+        let mut labels: Vec<(K, V)> = labels.into_iter().collect();
         // The sort is stable, so after the reversal the last of equal keys comes first and stays.
         labels.reverse();
-        labels.sort_by(|a, b| a.0.cmp(&b.0));
-        labels.dedup_by(|later, kept| later.0 == kept.0);
-        Self(labels.into())
+        labels.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
+        labels.dedup_by(|later, kept| later.0.as_ref() == kept.0.as_ref());
+        let (mut text, mut ends) = (String::new(), Vec::with_capacity(2 * labels.len()));
+        for part in labels.iter().flat_map(|(key, value)| [key.as_ref(), value.as_ref()]) {
+            text.push_str(part);
+            ends.push(u32::try_from(text.len()).expect("an object has less than 4 GiB"));
+        }
+        let packed = || Arc::new(Packed { text: text.into(), ends: ends.into() });
+        Self((!labels.is_empty()).then(packed))
     }
 }
 

@@ -4,11 +4,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny};
+use serde::de::{Deserialize, Deserializer};
 
 use super::labels::Labels;
 use super::lenient::{Text, nullable};
 use super::owner::{OwnerReference, OwnerReferenceWire};
+use crate::json::{Reader, Unexpected};
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 use crate::time::Timestamp;
@@ -63,15 +64,24 @@ impl fmt::Debug for Meta {
 
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(MetaWire::<IgnoredAny>::deserialize(deserializer)?.to_meta())
+        let wire = MetaWire::deserialize(deserializer)?;
+        Ok(Self {
+            key: Key::new(&wire.namespace, &wire.name),
+            uid: Uid::new(&wire.uid),
+            resource_version: ResourceVersion::new(&wire.resource_version),
+            generation: wire.generation,
+            creation: wire.creation_timestamp,
+            deletion: wire.deletion_timestamp,
+            controller: wire.owner_references.iter().find(|owner| owner.controller).map(|owner| Box::new(owner.into())),
+            labels: wire.labels,
+        })
     }
 }
 
-/// Metadata as it stands in JSON. `A` is what is wanted of the annotations.
+/// Metadata as it stands in JSON.
 #[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default, bound(deserialize = "A: Default + Deserialize<'de>, 'de: 'a"))]
-pub(in crate::object) struct MetaWire<'a, A = IgnoredAny> {
-    pub(in crate::object) annotations: A,
+#[serde(rename_all = "camelCase", default)]
+struct MetaWire<'a> {
     #[serde(borrow)]
     namespace: Text<'a>,
     #[serde(borrow)]
@@ -91,28 +101,22 @@ pub(in crate::object) struct MetaWire<'a, A = IgnoredAny> {
     owner_references: Vec<OwnerReferenceWire<'a>>,
 }
 
-impl<A> MetaWire<'_, A> {
-    pub(in crate::object) fn to_meta(&self) -> Meta {
-        Meta {
-            key: Key::new(&self.namespace, &self.name),
-            uid: Uid::new(&self.uid),
-            resource_version: ResourceVersion::new(&self.resource_version),
-            generation: self.generation,
-            creation: self.creation_timestamp,
-            deletion: self.deletion_timestamp,
-            labels: self.labels.clone(),
-            controller: self.owner_references.iter().find(|owner| owner.controller).map(|owner| Box::new(owner.into())),
-        }
+/// For `#[serde(deserialize_with)]`: a `metav1.Time`; `null` and the zero time of Go are none.
+pub(in crate::object) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    parse_time(&Text::deserialize(deserializer)?).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 time"))
+}
+
+fn parse_time(text: &str) -> Option<Option<Timestamp>> {
+    match text {
+        "" | "0001-01-01T00:00:00Z" => Some(None),
+        text => Timestamp::parse(text).map(Some),
     }
 }
 
-/// For `#[serde(deserialize_with)]`: a `metav1.Time`; `null` and the zero time of Go are none.
-pub(in crate::object) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let text = Text::deserialize(deserializer)?;
-    if text.is_empty() || *text == *"0001-01-01T00:00:00Z" {
-        return Ok(None);
-    }
-    Timestamp::parse(&text).map(Some).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 time"))
+/// The same of a reader.
+pub(super) fn read_time(reader: &mut Reader<'_>) -> Result<Option<Timestamp>, Unexpected> {
+    let text = reader.text()?;
+    parse_time(&text).ok_or_else(|| reader.unexpected("RFC 3339 time before"))
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ mod pod;
 mod replica_set;
 mod resource;
 pub mod selector;
+mod shared;
 pub mod validation;
 
 use alloc::boxed::Box;
@@ -78,8 +79,10 @@ pub use pod::{Phase, Pod, Restarts};
 pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
+pub use shared::Shared;
 
 use crate::error::{Malformed, Refused};
+use crate::json::Reader;
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 use crate::uid::Uid;
@@ -131,6 +134,18 @@ pub trait Decode: Object + Sized {
     /// # Errors
     /// The bytes are not JSON, or a field that the type knows has another type.
     fn decode(json: &[u8], resource: &Resource) -> Result<Self, Malformed>;
+
+    /// Reads the object that the bytes begin with, and tells how many of them it takes. What follows it is not looked at.
+    ///
+    /// A view of this crate takes from `shared` what it has in common with objects that were read before.
+    ///
+    /// # Errors
+    /// As for [`decode`](Self::decode); or the end of the object is not among the bytes.
+    fn decode_first(bytes: &[u8], resource: &Resource, _shared: &mut Shared) -> Result<(Self, usize), Malformed> {
+        let mut reader = Reader::new(bytes);
+        let json = reader.raw().map_err(|e| Malformed::new("object", e))?;
+        Self::decode(json, resource).map(|object| (object, reader.position()))
+    }
 }
 
 impl<T: Object + DeserializeOwned> Decode for T {

@@ -3,11 +3,12 @@
 mod decode;
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
+use core::num::{NonZeroU32, NonZeroU64};
 
 use super::Object;
 use super::labels::Labels;
-use super::meta::Meta;
 use super::owner::OwnerReference;
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
@@ -16,15 +17,37 @@ use crate::uid::Uid;
 
 /// A view of a pod: identity, owner, node, phase, readiness, and what the order of deletion needs.
 ///
-/// Read straight from the bytes; containers, volumes and the like are skipped without being built.
+/// Read straight from the bytes; containers, volumes and the like are skipped without being built. Takes 88 bytes beside its key and
+/// what it shares with other pods.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pod {
-    meta: Meta,
-    node: Option<Box<str>>,
+    key: Key,
+    /// Zero where the uid is no UUID.
+    uid: [u8; 16],
+    resource_version: Option<NonZeroU64>,
+    labels: Labels,
+    controller: Option<Arc<OwnerReference>>,
+    node: Option<Arc<Box<str>>>,
+    odd: Option<Box<Odd>>,
+    creation: Seconds,
+    ready_changed: Seconds,
+    restarts: i32,
     phase: Phase,
     ready: bool,
+}
+
+/// A time in whole seconds after the epoch, as metadata has them; none for any other time.
+type Seconds = Option<NonZeroU32>;
+
+/// What few pods have, and what does not fit where it belongs.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Odd {
+    uid: Option<Uid>,
+    resource_version: ResourceVersion,
+    creation: Option<Timestamp>,
+    deletion: Option<Timestamp>,
     ready_changed: Option<Timestamp>,
-    restarts: Restarts,
+    sidecar_restarts: i32,
     deletion_cost: i32,
 }
 
@@ -58,32 +81,32 @@ pub struct Restarts {
 impl Pod {
     /// Namespace and name.
     pub fn key(&self) -> &Key {
-        &self.meta.key
+        &self.key
     }
 
     /// `metadata.labels`.
     pub fn labels(&self) -> &Labels {
-        &self.meta.labels
+        &self.labels
     }
 
-    /// The managing controller, if there is one.
+    /// The managing controller, if there is one: the first owner with `controller: true`, as apimachinery's `GetControllerOf` picks it.
     pub fn controller(&self) -> Option<&OwnerReference> {
-        self.meta.controller.as_deref()
+        self.controller.as_deref()
     }
 
     /// `metadata.creationTimestamp`.
     pub fn creation(&self) -> Option<Timestamp> {
-        self.meta.creation
+        time(self.creation).or_else(|| self.odd(|odd| odd.creation))
     }
 
     /// `metadata.deletionTimestamp`: the pod is being deleted.
     pub fn deletion(&self) -> Option<Timestamp> {
-        self.meta.deletion
+        self.odd(|odd| odd.deletion)
     }
 
     /// The node that the pod is bound to; empty for none.
     pub fn node(&self) -> &str {
-        self.node.as_deref().unwrap_or_default()
+        self.node.as_ref().map_or("", |node| node)
     }
 
     /// `status.phase`.
@@ -100,39 +123,43 @@ impl Pod {
 
     /// `lastTransitionTime` of the first condition of type `Ready`.
     pub fn ready_changed(&self) -> Option<Timestamp> {
-        self.ready_changed
+        time(self.ready_changed).or_else(|| self.odd(|odd| odd.ready_changed))
     }
 
     /// How often containers were restarted.
     pub fn restarts(&self) -> Restarts {
-        self.restarts
+        Restarts { regular: self.restarts, sidecar: self.odd(|odd| odd.sidecar_restarts) }
     }
 
     /// The value of the annotation `controller.kubernetes.io/pod-deletion-cost`; 0 where it is absent or not such a number.
     pub fn deletion_cost(&self) -> i32 {
-        self.deletion_cost
+        self.odd(|odd| odd.deletion_cost)
+    }
+
+    fn odd<T: Default>(&self, of: impl FnOnce(&Odd) -> T) -> T {
+        self.odd.as_deref().map(of).unwrap_or_default()
     }
 }
 
 impl Object for Pod {
     fn namespace(&self) -> &str {
-        self.meta.namespace()
+        self.key.namespace()
     }
 
     fn name(&self) -> &str {
-        self.meta.name()
+        self.key.name()
     }
 
     fn uid(&self) -> Uid {
-        self.meta.uid.clone()
+        self.odd(|odd| odd.uid.clone()).unwrap_or(Uid::from_uuid(self.uid))
     }
 
     fn resource_version(&self) -> ResourceVersion {
-        self.meta.resource_version.clone()
+        self.resource_version.map_or_else(|| self.odd(|odd| odd.resource_version.clone()), ResourceVersion::from_number)
     }
 
     fn key(&self) -> Key {
-        self.meta.key.clone()
+        self.key.clone()
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -140,10 +167,20 @@ impl Object for Pod {
     }
 }
 
+/// The time as it is kept, if it can be.
+fn seconds(time: Timestamp) -> Seconds {
+    let seconds = u32::try_from(time.as_seconds()).ok().and_then(NonZeroU32::new);
+    seconds.filter(|_| Timestamp::from_seconds(time.as_seconds()) == time)
+}
+
+fn time(seconds: Seconds) -> Option<Timestamp> {
+    seconds.map(|seconds| Timestamp::from_seconds(i64::from(seconds.get())))
+}
+
 impl fmt::Debug for Pod {
     /// Key and version, never more.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pod {:?}", self.meta)
+        write!(f, "Pod {}@{}", self.key, self.resource_version())
     }
 }
 

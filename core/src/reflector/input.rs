@@ -100,7 +100,7 @@ impl<T: Decode> Reflector<T> {
         let State::InFlight { exchange, .. } = &mut self.state else { return Ok(()) };
         let trouble = match exchange {
             Exchange::List { list, answer: Answer::Body(body), .. } => {
-                list.handle_body(&self.config, body, piece, store).err()
+                list.handle_body(&self.config, &mut self.shared, body, piece, store).err()
             }
             Exchange::Watch { answer: Answer::Body(()), .. } => {
                 self.handle_events(now, piece, store);
@@ -198,7 +198,7 @@ impl<T: Decode> Reflector<T> {
     fn handle_events<S: ReflectorStore<T>>(&mut self, now: Instant, mut piece: &[u8], store: &mut S) {
         while let State::InFlight { exchange: Exchange::Watch { watch, .. }, .. } = &mut self.state {
             let mut refused = None;
-            let event = watch.next_event(&self.config, &mut piece, now, store, &mut refused);
+            let event = watch.next_event(&self.config, &mut self.shared, &mut piece, now, store, &mut refused);
             if let Some(e) = refused {
                 let cause = Cause::Store(e.to_string());
                 self.error = Some(WatchError { doing: watch.doing(true), cause, step: None });

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use super::config::Config;
 use super::failure::{Cause, Doing};
 use super::store::ReflectorStore;
-use crate::error::{Full, Malformed};
-use crate::object::Decode;
+use crate::error::{DecodeError, Full, Malformed};
+use crate::object::{Decode, Shared};
 use crate::request::{Query, Request};
 use crate::resource_version::ResourceVersion;
 use crate::wire::ListBody;
@@ -114,13 +114,13 @@ impl<T: Decode> List<T> {
     pub(super) fn handle_body<S: ReflectorStore<T>>(
         &mut self,
         config: &Config,
+        shared: &mut Shared,
         body: &mut ListBody,
         mut piece: &[u8],
         store: &mut S,
     ) -> Result<(), Cause> {
         let undecodable = |e: Malformed| Cause::Undecodable(e.into());
-        while let Some(item) = body.next_item(&mut piece).map_err(Cause::Undecodable)? {
-            let object = T::decode(item, &config.resource).map_err(undecodable)?;
+        while let Some(object) = next_object::<T>(config, shared, body, &mut piece).map_err(Cause::Undecodable)? {
             if object.name().is_empty() {
                 return Err(undecodable(Malformed::new("list", "an item has no name")));
             }
@@ -161,6 +161,32 @@ impl<T: Decode> List<T> {
 
     pub(super) fn take_objects(&mut self) -> Vec<Arc<T>> {
         core::mem::take(&mut self.objects)
+    }
+}
+
+/// The next object of a page. One that lies in the piece as a whole is decoded where it stands, and has its end where it was decoded to.
+fn next_object<T: Decode>(
+    config: &Config,
+    shared: &mut Shared,
+    body: &mut ListBody,
+    piece: &mut &[u8],
+) -> Result<Option<T>, DecodeError> {
+    if let Some(bytes) = body.peek_item(piece)?
+        && let Ok((object, length)) = T::decode_first(bytes, &config.resource, shared)
+    {
+        body.take_item(piece, length)?;
+        return Ok(Some(object));
+    }
+    // Its end is in another piece, or it is not as it should be.
+    let Some(item) = body.next_item(piece)? else { return Ok(None) };
+    Ok(Some(decode_shared(item, config, shared)?))
+}
+
+/// An object of which these are all the bytes.
+pub(super) fn decode_shared<T: Decode>(json: &[u8], config: &Config, shared: &mut Shared) -> Result<T, Malformed> {
+    match T::decode_first(json, &config.resource, shared)? {
+        (object, length) if json[length..].trim_ascii().is_empty() => Ok(object),
+        _ => Err(Malformed::new("object", "something stands behind it")),
     }
 }
 

@@ -56,7 +56,7 @@ pub use store::ReflectorStore;
 
 use crate::backoff::{BackoffWithReset, Reset, RetryWithDeadline};
 use crate::limits::Limits;
-use crate::object::Decode;
+use crate::object::{Decode, Shared};
 use crate::rand::SplitMix64;
 use crate::request::{Call, CallId, CallIds};
 use crate::resource_version::ResourceVersion;
@@ -79,6 +79,8 @@ const INTERNAL_ERROR_RESET: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Reflector<T> {
     config: Config,
+    /// What the objects decoded so far have in common.
+    shared: Shared,
     random: SplitMix64,
     backoff: BackoffWithReset,
     pace: Pace,
@@ -173,6 +175,7 @@ impl<T: Decode> Reflector<T> {
             Recovery::ClientGo => Reset::SinceReset,
         };
         Self {
+            shared: Shared::default(),
             random: SplitMix64::new(config.seed),
             backoff: BackoffWithReset::new(config.backoff, BACKOFF_RESET, reset, Instant::ZERO),
             pace: Pace::new(),

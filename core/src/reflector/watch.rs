@@ -8,11 +8,11 @@ use core::time::Duration;
 
 use super::config::Config;
 use super::failure::{Cause, Doing};
-use super::list::query;
+use super::list::{decode_shared, query};
 use super::store::ReflectorStore;
 use crate::error::{Full, Malformed};
 use crate::key::Key;
-use crate::object::Decode;
+use crate::object::{Decode, Shared};
 use crate::request::Request;
 use crate::resource_version::ResourceVersion;
 use crate::time::Instant;
@@ -101,6 +101,7 @@ impl<T: Decode> Watch<T> {
     pub(super) fn next_event<S: ReflectorStore<T>>(
         &mut self,
         config: &Config,
+        shared: &mut Shared,
         piece: &mut &[u8],
         now: Instant,
         store: &mut S,
@@ -109,7 +110,7 @@ impl<T: Decode> Watch<T> {
         // The frames are taken out while one of them is borrowed from them.
         let mut frames = core::mem::replace(&mut self.frames, Frames::new(0));
         let event = match frames.next_frame(piece) {
-            Ok(Some(line)) => self.handle_line(config, line, now, store, refused).map(Some),
+            Ok(Some(line)) => self.handle_line(config, shared, line, now, store, refused).map(Some),
             Ok(None) => Ok(None),
             Err(full) => Err(Cause::Undecodable(full.into())),
         };
@@ -129,6 +130,7 @@ impl<T: Decode> Watch<T> {
     fn handle_line<S: ReflectorStore<T>>(
         &mut self,
         config: &Config,
+        shared: &mut Shared,
         line: &[u8],
         now: Instant,
         store: &mut S,
@@ -160,7 +162,7 @@ impl<T: Decode> Watch<T> {
                 if !is_kind_of(config, &TypeMeta::peek(json).map_err(undecodable)?) {
                     return Ok(Event::None);
                 }
-                let object = T::decode(json, &config.resource).map_err(undecodable)?;
+                let object: T = decode_shared(json, config, shared).map_err(undecodable)?;
                 let version = object.resource_version();
                 if object.name().is_empty() || version.is_none() {
                     return Err(undecodable(Malformed::new("object", "it has no name or no resource version")));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::key::Key;
-use crate::object::{Decode, Pod, ReplicaSet};
+use crate::object::{Decode, Pod, ReplicaSet, Resource};
 use crate::recorder::Event;
 use crate::request::{Failure, Head, Method, Outcome, Request, Response};
 use crate::resource_version::ResourceVersion;
@@ -25,7 +25,11 @@ pub(super) fn now() -> Now {
 
 /// A pod of namespace `shop` from its parts; `more` is merged in.
 pub(super) fn pod(name: &str, more: Value) -> Pod {
-    serde_json::from_value(pod_json(name, more)).unwrap()
+    read_pod(&pod_json(name, more))
+}
+
+pub(super) fn read_pod(json: &Value) -> Pod {
+    Pod::decode(json.to_string().as_bytes(), &Resource::PODS).unwrap()
 }
 
 pub(super) fn pod_json(name: &str, more: Value) -> Value {
@@ -150,7 +154,7 @@ impl Cluster {
     pub(super) fn with_pods(mut self, pods: impl IntoIterator<Item = Value>) -> Self {
         for pod in pods {
             self.server.pods.insert(pod["metadata"]["name"].as_str().unwrap().into(), pod.clone());
-            let _ = self.pods.add(serde_json::from_value(pod).unwrap()).unwrap();
+            let _ = self.pods.add(read_pod(&pod)).unwrap();
         }
         self.caches_at(900);
         self
@@ -214,7 +218,7 @@ impl Cluster {
             self.woken.push(self.controller.handle_pod_deleted(&pod, caches));
         }
         for json in self.server.pods.values() {
-            let pod: Pod = serde_json::from_value(json.clone()).unwrap();
+            let pod = read_pod(json);
             let old = self.pods.add(pod.clone()).unwrap().old;
             let caches = Caches { pods: &self.pods, sets: &self.sets };
             self.woken.push(match old {

@@ -1,15 +1,16 @@
 //! A watch event: one line of a watch.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::status::Status;
 use crate::error::Malformed;
+use crate::json::{Reader, Unexpected};
 use crate::object::lenient::{Text, nullable};
 use crate::resource_version::ResourceVersion;
 
@@ -75,15 +76,15 @@ impl<'a> WatchEvent<'a> {
     /// # Errors
     /// The line is not JSON of an event or a status, or a bookmark has no version.
     pub fn decode(line: &'a [u8]) -> Result<Self, Malformed> {
-        let wire: EventWire<'_> = serde_json::from_slice(line).map_err(|e| Malformed::new("watch event", e))?;
-        if wire.event_type.is_empty() && *wire.kind == *"Status" {
+        let event = EventText::read(line).map_err(|e| Malformed::new("watch event", e))?;
+        if event.event_type.is_empty() && event.kind == "Status" {
             return Status::decode(line).map(Self::Error);
         }
-        let Some(object) = wire.object else {
-            return Err(Malformed::new("watch event", "it has no object"));
+        let json = match event.object {
+            b"" | b"null" => return Err(Malformed::new("watch event", "it has no object")),
+            json => core::str::from_utf8(json).map_err(|e| Malformed::new("watch event", e))?.as_bytes(),
         };
-        let json = object.get().as_bytes();
-        Ok(match &*wire.event_type {
+        Ok(match &*event.event_type {
             "ADDED" => Self::Object { change: Change::Added, json },
             "MODIFIED" => Self::Object { change: Change::Modified, json },
             "DELETED" => Self::Object { change: Change::Deleted, json },
@@ -115,14 +116,38 @@ impl<'a> WatchEvent<'a> {
 }
 
 /// An event as it stands in JSON, and what tells a bare status.
-#[derive(Deserialize)]
-struct EventWire<'a> {
-    #[serde(borrow, default, rename = "type")]
-    event_type: Text<'a>,
-    #[serde(borrow, default)]
-    object: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    kind: Text<'a>,
+#[derive(Default)]
+struct EventText<'a> {
+    event_type: Cow<'a, str>,
+    object: &'a [u8],
+    kind: Cow<'a, str>,
+}
+
+impl<'a> EventText<'a> {
+    fn read(line: &'a [u8]) -> Result<Self, Unexpected> {
+        let reader = &mut Reader::new(line);
+        let mut event = Self::default();
+        if line.trim_ascii_start().first() != Some(&b'{') {
+            return Err(reader.unexpected("object"));
+        }
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            let again = match &*key {
+                b"type" => !core::mem::replace(&mut event.event_type, reader.text()?).is_empty(),
+                b"object" => !core::mem::replace(&mut event.object, reader.raw()?).is_empty(),
+                b"kind" => !core::mem::replace(&mut event.kind, reader.text()?).is_empty(),
+                _ => {
+                    reader.skip()?;
+                    false
+                }
+            };
+            if again {
+                return Err(reader.unexpected("member for the first time before"));
+            }
+        }
+        reader.end()?;
+        Ok(event)
+    }
 }
 
 /// What is read of a bookmark's object.

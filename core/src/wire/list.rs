@@ -10,6 +10,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use super::frame::reuse;
 use super::scanner::Scanner;
 use crate::error::{DecodeError, Full, Malformed};
+use crate::json::Skim;
 use crate::limits::Limits;
 use crate::object::lenient::{Text, nullable};
 use crate::resource_version::ResourceVersion;
@@ -39,6 +40,8 @@ pub struct ListBody {
     item_bound: usize,
     rest_bound: usize,
     scanner: Scanner,
+    /// Follows an item that is an object or an array.
+    skim: Skim,
     place: Place,
     /// The list without the elements of `items`.
     rest: Vec<u8>,
@@ -55,8 +58,12 @@ enum Place {
     Rest(Member),
     /// In `items`, before an element; whether one must come.
     BeforeItem { needed: bool },
-    /// In an element of `items`.
+    /// In an element of `items` that is an object or an array.
     Item,
+    /// In another element, which ends where the next comma or bracket stands.
+    Scalar,
+    /// In `items`, behind an element.
+    AfterItem,
 }
 
 /// Where in the members of the top-level object.
@@ -81,6 +88,7 @@ impl ListBody {
             item_bound: limits.object_bytes,
             rest_bound: limits.answer_bytes,
             scanner: Scanner::new(),
+            skim: Skim::new(),
             place: Place::Rest(Member::Value),
             rest: Vec::new(),
             item: Vec::new(),
@@ -93,21 +101,55 @@ impl ListBody {
     /// # Errors
     /// A bound was hit, or brackets do not match. The answer must be given up.
     pub fn next_item<'a, 'p: 'a>(&'a mut self, piece: &mut &'p [u8]) -> Result<Option<&'a [u8]>, DecodeError> {
+        self.find_item(piece)?;
+        match self.place {
+            Place::Item => self.end_of_item(piece),
+            Place::Scalar => self.end_of_scalar(piece),
+            _ => Ok(None),
+        }
+    }
+
+    /// What a piece holds from the next item on, if that begins in it and is an object or an array; `piece` is moved there. For whoever
+    /// finds the end of an item by decoding it: [`take_item`](Self::take_item) says where that was, and
+    /// [`next_item`](Self::next_item) that it was not found.
+    ///
+    /// # Errors
+    /// As for [`next_item`](Self::next_item).
+    pub fn peek_item<'p>(&mut self, piece: &mut &'p [u8]) -> Result<Option<&'p [u8]>, DecodeError> {
+        self.find_item(piece)?;
+        let begins = self.place == Place::Item && self.item.is_empty() && !piece.is_empty();
+        Ok(begins.then_some(*piece))
+    }
+
+    /// Takes the item that was [peeked](Self::peek_item) at, of so many bytes.
+    ///
+    /// # Errors
+    /// It is larger than the bound. The answer must be given up.
+    pub fn take_item(&mut self, piece: &mut &[u8], length: usize) -> Result<(), Full> {
+        self.check_item(length)?;
+        *piece = piece.get(length..).unwrap_or_default();
+        self.place = Place::AfterItem;
+        Ok(())
+    }
+
+    /// Moves `piece` to the next item, or to the rest of the one that was begun, or to its end.
+    fn find_item(&mut self, piece: &mut &[u8]) -> Result<(), DecodeError> {
         if self.handed_out {
             self.handed_out = false;
             reuse(&mut self.item);
         }
         let bytes = *piece;
-        // Where what was scanned but not kept begins.
+        // Where what is kept begins.
         let mut start = 0;
-        let mut next = 0;
-        while next < bytes.len() {
-            if self.place == Place::Item {
-                next += self.scanner.skip(&bytes[next..]);
+        for (at, &byte) in bytes.iter().enumerate() {
+            if matches!(self.place, Place::BeforeItem { .. }) && !matches!(byte, b',' | b'}' | b']') && !is_space(byte) {
+                self.skim = Skim::new();
+                self.place = if matches!(byte, b'{' | b'[') { Place::Item } else { Place::Scalar };
             }
-            let Some(&byte) = bytes.get(next) else { break };
-            let at = next;
-            next += 1;
+            if matches!(self.place, Place::Item | Place::Scalar) {
+                *piece = &bytes[at..];
+                return Ok(());
+            }
             let structural = self.scanner.step(byte)?;
             match self.place {
                 Place::Rest(member) => {
@@ -116,48 +158,63 @@ impl ListBody {
                         self.keep_rest(&bytes[start..=at])?;
                     }
                 }
-                Place::BeforeItem { .. } if byte.is_ascii_whitespace() => {}
-                Place::BeforeItem { needed } if structural && byte == b']' => {
-                    if needed {
-                        return Err(Malformed::new("list", "an item is missing").into());
-                    }
+                _ if is_space(byte) => {}
+                Place::BeforeItem { needed: false } | Place::AfterItem if byte == b']' => {
                     self.place = Place::Rest(Member::Value);
                     start = at;
                 }
-                Place::BeforeItem { .. } if structural && matches!(byte, b',' | b'}') => {
-                    return Err(Malformed::new("list", "an item is missing").into());
-                }
-                Place::BeforeItem { .. } => {
-                    self.place = Place::Item;
-                    start = at;
-                }
-                // The scanner has already left the array where the byte is its end.
-                Place::Item if structural && ends_item(byte, self.scanner.depth()) => {
-                    let last = byte != b',';
-                    self.place = if last { Place::Rest(Member::Value) } else { Place::BeforeItem { needed: true } };
-                    if last {
-                        self.keep_rest(&[byte])?;
-                    }
-                    *piece = &bytes[at + 1..];
-                    let tail = &bytes[start..at];
-                    if self.item.is_empty() {
-                        self.check_item(tail.len())?;
-                        return Ok(Some(tail));
-                    }
-                    self.keep_item(tail)?;
-                    self.handed_out = true;
-                    return Ok(Some(&self.item));
-                }
-                Place::Item => {}
+                Place::AfterItem if byte == b',' => self.place = Place::BeforeItem { needed: true },
+                Place::AfterItem => return Err(Malformed::new("list", "a comma is missing").into()),
+                _ => return Err(Malformed::new("list", "an item is missing").into()),
             }
         }
         *piece = &[];
-        match self.place {
-            Place::Rest(_) => self.keep_rest(&bytes[start..])?,
-            Place::BeforeItem { .. } => {}
-            Place::Item => self.keep_item(&bytes[start..])?,
+        if matches!(self.place, Place::Rest(_)) {
+            self.keep_rest(&bytes[start..])?;
         }
+        Ok(())
+    }
+
+    fn end_of_item<'a, 'p: 'a>(&'a mut self, piece: &mut &'p [u8]) -> Result<Option<&'a [u8]>, DecodeError> {
+        let Some(length) = self.skim.end(piece)? else {
+            self.keep_item(core::mem::take(piece))?;
+            return Ok(None);
+        };
+        let (tail, rest) = piece.split_at(length);
+        *piece = rest;
+        self.place = Place::AfterItem;
+        Ok(Some(self.hand_out(tail)?))
+    }
+
+    fn end_of_scalar<'a, 'p: 'a>(&'a mut self, piece: &mut &'p [u8]) -> Result<Option<&'a [u8]>, DecodeError> {
+        let bytes = *piece;
+        for (at, &byte) in bytes.iter().enumerate() {
+            let structural = self.scanner.step(byte)?;
+            // The scanner has already left the array where the byte is its end.
+            if structural && ends_item(byte, self.scanner.depth()) {
+                let last = byte != b',';
+                self.place = if last { Place::Rest(Member::Value) } else { Place::BeforeItem { needed: true } };
+                if last {
+                    self.keep_rest(&[byte])?;
+                }
+                *piece = &bytes[at + 1..];
+                return Ok(Some(self.hand_out(&bytes[..at])?));
+            }
+        }
+        *piece = &[];
+        self.keep_item(bytes)?;
         Ok(None)
+    }
+
+    /// The item of which this is the end, or the whole.
+    fn hand_out<'a, 'p: 'a>(&'a mut self, tail: &'p [u8]) -> Result<&'a [u8], Full> {
+        if self.item.is_empty() {
+            self.check_item(tail.len())?;
+            return Ok(tail);
+        }
+        self.keep_item(tail)?;
+        self.handed_out = true;
+        Ok(&self.item)
     }
 
     /// What the list says of itself, once its body has ended well.
@@ -216,7 +273,11 @@ impl ListBody {
     }
 }
 
-/// Whether a byte ends an element of `items`; `depth` is that after the byte.
+const fn is_space(byte: u8) -> bool {
+    byte.is_ascii_whitespace()
+}
+
+/// Whether a byte ends an element of `items` that is neither object nor array; `depth` is that after the byte.
 const fn ends_item(byte: u8, depth: u32) -> bool {
     matches!((byte, depth), (b',', 2) | (b']' | b'}', 1))
 }

@@ -1,9 +1,7 @@
 //! A scanner of JSON that may be cut anywhere.
 
 use crate::error::Malformed;
-
-/// How deep objects and arrays may nest. API servers refuse far less.
-const MAX_DEPTH: u32 = 512;
+use crate::json::MAX_DEPTH;
 
 /// Follows strings and nesting through JSON, a byte at a time.
 #[derive(Debug)]
@@ -16,18 +14,6 @@ pub(super) struct Scanner {
 impl Scanner {
     pub(super) const fn new() -> Self {
         Self { depth: 0, in_string: false, escaped: false }
-    }
-
-    /// How many of the next bytes change nothing, neither in nor outside of a string. They need not be stepped over.
-    pub(super) fn skip(&self, bytes: &[u8]) -> usize {
-        let end = if self.escaped {
-            Some(0)
-        } else if self.in_string {
-            bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'))
-        } else {
-            bytes.iter().position(|byte| matches!(byte, b'"' | b',' | b'[' | b']' | b'{' | b'}'))
-        };
-        end.unwrap_or(bytes.len())
     }
 
     /// Takes a byte and says whether it is part of the structure: outside of strings, or the quote that begins one.

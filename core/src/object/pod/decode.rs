@@ -1,189 +1,260 @@
 //! Reading a pod: what is not needed is skipped without being built.
 
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-
-use super::{Phase, Pod, Restarts};
-use crate::object::lenient::{Gather, Gathered, Text, nullable};
-use crate::object::meta::MetaWire;
+use super::{Odd, Phase, Pod, seconds};
+use crate::error::Malformed;
+use crate::json::{Reader, Unexpected};
+use crate::key::Key;
+use crate::object::meta::read_time;
+use crate::object::owner::OwnerReferenceText;
+use crate::object::{Decode, Resource, Shared};
+use crate::resource_version::ResourceVersion;
 use crate::time::Timestamp;
+use crate::uid::Uid;
 
 /// The annotation that says how dear a pod is when its set is scaled down.
-const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+const DELETION_COST: &[u8] = b"controller.kubernetes.io/pod-deletion-cost";
 
-impl<'de> Deserialize<'de> for Pod {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let PodWire { metadata, spec, status } = PodWire::deserialize(deserializer)?;
-        let sidecar = status
-            .init_container_statuses
-            .iter()
-            .filter(|status| spec.init_containers.made.0.iter().any(|sidecar| **sidecar == *status.name))
-            .map(|status| status.restart_count)
-            .fold(0, i32::max);
-        let ready = status.conditions.made.0;
-        Ok(Self {
-            meta: metadata.to_meta(),
-            node: (!spec.node_name.is_empty()).then(|| (*spec.node_name).into()),
-            phase: match &*status.phase {
-                "Failed" => Phase::Failed,
-                "Pending" => Phase::Pending,
-                "Running" => Phase::Running,
-                "Succeeded" => Phase::Succeeded,
-                "Unknown" => Phase::Unknown,
-                _ => Phase::Other,
-            },
-            ready: ready.as_ref().is_some_and(|ready| ready.status),
-            ready_changed: ready.and_then(|ready| ready.changed),
-            restarts: Restarts { regular: status.container_statuses.made.0, sidecar },
-            deletion_cost: metadata.annotations.0,
-        })
+impl Decode for Pod {
+    fn decode(json: &[u8], resource: &Resource) -> Result<Self, Malformed> {
+        let (pod, length) = Self::decode_first(json, resource, &mut Shared::default())?;
+        Reader::new(&json[length..]).end().map_err(malformed)?;
+        Ok(pod)
+    }
+
+    fn decode_first(bytes: &[u8], _resource: &Resource, shared: &mut Shared) -> Result<(Self, usize), Malformed> {
+        let mut reader = Reader::new(bytes);
+        let pod = PodText::read(&mut reader).and_then(|pod| pod.into_pod(shared));
+        Ok((pod.map_err(malformed)?, reader.position()))
     }
 }
 
-/// A pod as it stands in JSON.
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-struct PodWire<'a> {
-    #[serde(borrow, deserialize_with = "nullable")]
-    metadata: MetaWire<'a, DeletionCost>,
-    #[serde(borrow, deserialize_with = "nullable")]
-    spec: SpecWire<'a>,
-    #[serde(borrow, deserialize_with = "nullable")]
-    status: StatusWire<'a>,
+fn malformed(e: Unexpected) -> Malformed {
+    Malformed::new("pod", e)
 }
 
-#[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct SpecWire<'a> {
-    #[serde(borrow)]
-    node_name: Text<'a>,
-    #[serde(borrow)]
-    init_containers: Gathered<Sidecars<'a>, ContainerWire<'a>>,
-}
-
-#[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct StatusWire<'a> {
-    #[serde(borrow)]
-    phase: Text<'a>,
-    #[serde(borrow)]
-    conditions: Gathered<FirstReady, ConditionWire<'a>>,
-    #[serde(borrow)]
-    container_statuses: Gathered<MostRestarts, ContainerStatusWire<'a>>,
-    #[serde(borrow, deserialize_with = "nullable")]
-    init_container_statuses: Vec<ContainerStatusWire<'a>>,
-}
-
-#[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ContainerStatusWire<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(deserialize_with = "nullable")]
-    restart_count: i32,
-}
-
-#[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ContainerWire<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    restart_policy: Text<'a>,
-}
-
-#[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ConditionWire<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    last_transition_time: Text<'a>,
-}
-
-/// The first condition of type `Ready`.
+/// What is read of a pod.
 #[derive(Default)]
-struct FirstReady(Option<Ready>);
+struct PodText<'a> {
+    namespace: Cow<'a, str>,
+    name: Cow<'a, str>,
+    uid: Cow<'a, str>,
+    resource_version: Cow<'a, str>,
+    creation: Option<Timestamp>,
+    deletion: Option<Timestamp>,
+    /// The JSON of the labels; empty where there are none.
+    labels: &'a [u8],
+    controller: Option<OwnerReferenceText<'a>>,
+    deletion_cost: i32,
+    node: Cow<'a, str>,
+    sidecars: Vec<Cow<'a, str>>,
+    phase: Phase,
+    ready: Option<Ready>,
+    restarts: i32,
+    /// Names and restarts of the init containers.
+    init_restarts: Vec<(Cow<'a, str>, i32)>,
+}
 
+#[derive(Clone, Copy)]
 struct Ready {
     status: bool,
     changed: Option<Timestamp>,
 }
 
-impl<'a> Gather<ConditionWire<'a>> for FirstReady {
-    fn add(&mut self, condition: ConditionWire<'a>) {
-        if self.0.is_none() && *condition.kind == *"Ready" {
-            // An unreadable time is none, and so is the zero time of Go, which is out of range.
-            let changed = Timestamp::parse(&condition.last_transition_time).filter(|time| time.as_nanos() != i64::MIN);
-            self.0 = Some(Ready { status: *condition.status == *"True", changed });
+impl<'a> PodText<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Unexpected> {
+        let mut pod = Self::default();
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            match &*key {
+                b"metadata" => pod.read_metadata(reader)?,
+                b"spec" => pod.read_spec(reader)?,
+                b"status" => pod.read_status(reader)?,
+                _ => reader.skip()?,
+            }
         }
+        Ok(pod)
     }
-}
 
-/// The most restarts of a container.
-#[derive(Default)]
-struct MostRestarts(i32);
-
-impl<'a> Gather<ContainerStatusWire<'a>> for MostRestarts {
-    fn add(&mut self, status: ContainerStatusWire<'a>) {
-        self.0 = self.0.max(status.restart_count);
-    }
-}
-
-/// The names of the init containers that are always restarted.
-#[derive(Default)]
-struct Sidecars<'a>(Vec<Text<'a>>);
-
-impl<'a> Gather<ContainerWire<'a>> for Sidecars<'a> {
-    fn add(&mut self, container: ContainerWire<'a>) {
-        if *container.restart_policy == *"Always" {
-            self.0.push(container.name);
+    fn read_metadata(&mut self, reader: &mut Reader<'a>) -> Result<(), Unexpected> {
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            match &*key {
+                b"namespace" => self.namespace = reader.text()?,
+                b"name" => self.name = reader.text()?,
+                b"uid" => self.uid = reader.text()?,
+                b"resourceVersion" => self.resource_version = reader.text()?,
+                b"creationTimestamp" => self.creation = read_time(reader)?,
+                b"deletionTimestamp" => self.deletion = read_time(reader)?,
+                b"labels" => self.labels = reader.raw()?,
+                b"annotations" => self.deletion_cost = read_deletion_cost(reader)?,
+                b"ownerReferences" => self.controller = OwnerReferenceText::read_controller(reader)?,
+                _ => reader.skip()?,
+            }
         }
+        Ok(())
     }
-}
 
-/// The deletion cost among the annotations.
-#[derive(Default)]
-struct DeletionCost(i32);
-
-impl<'de> Deserialize<'de> for DeletionCost {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnnotationsVisitor;
-
-        impl<'de> Visitor<'de> for AnnotationsVisitor {
-            type Value = DeletionCost;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map of strings or null")
+    fn read_spec(&mut self, reader: &mut Reader<'a>) -> Result<(), Unexpected> {
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            match &*key {
+                b"nodeName" => self.node = reader.text()?,
+                b"initContainers" => self.read_sidecars(reader)?,
+                _ => reader.skip()?,
             }
+        }
+        Ok(())
+    }
 
-            fn visit_none<E>(self) -> Result<Self::Value, E> {
-                Ok(DeletionCost::default())
-            }
-
-            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-                deserializer.deserialize_map(self)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut cost = 0;
-                while let Some(key) = map.next_key::<Text<'de>>()? {
-                    if *key == *DELETION_COST {
-                        cost = parse_cost(&map.next_value::<Text<'de>>()?);
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
-                    }
+    /// Keeps the names of the init containers that are always restarted.
+    fn read_sidecars(&mut self, reader: &mut Reader<'a>) -> Result<(), Unexpected> {
+        self.sidecars.clear();
+        let mut containers = reader.array()?;
+        while reader.next_element(&mut containers)? {
+            let (mut name, mut restart_policy) = (Cow::default(), Cow::default());
+            let mut members = reader.object()?;
+            while let Some(key) = reader.next_member(&mut members)? {
+                match &*key {
+                    b"name" => name = reader.text()?,
+                    b"restartPolicy" => restart_policy = reader.text()?,
+                    _ => reader.skip()?,
                 }
-                Ok(DeletionCost(cost))
+            }
+            if restart_policy == "Always" {
+                self.sidecars.push(name);
             }
         }
-
-        deserializer.deserialize_option(AnnotationsVisitor)
+        Ok(())
     }
+
+    fn read_status(&mut self, reader: &mut Reader<'a>) -> Result<(), Unexpected> {
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            match &*key {
+                b"phase" => self.phase = Phase::new(&reader.text()?),
+                b"conditions" => self.ready = read_first_ready(reader)?,
+                b"containerStatuses" => {
+                    self.restarts = 0;
+                    read_container_statuses(reader, |_, restarts| self.restarts = self.restarts.max(restarts))?;
+                }
+                b"initContainerStatuses" => {
+                    self.init_restarts.clear();
+                    read_container_statuses(reader, |name, restarts| self.init_restarts.push((name, restarts)))?;
+                }
+                _ => reader.skip()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn into_pod(self, shared: &mut Shared) -> Result<Pod, Unexpected> {
+        let uid = Uid::new(&self.uid);
+        let version = ResourceVersion::new(&self.resource_version);
+        let (creation, changed) = (self.creation, self.ready.and_then(|ready| ready.changed));
+        let unfit = |time: Option<Timestamp>| time.filter(|time| seconds(*time).is_none());
+        let odd = Odd {
+            uid: uid.as_uuid().is_none().then(|| uid.clone()),
+            resource_version: if version.as_number().is_none() { version.clone() } else { ResourceVersion::NONE },
+            creation: unfit(creation),
+            deletion: self.deletion,
+            ready_changed: unfit(changed),
+            sidecar_restarts: self.sidecar_restarts(),
+            deletion_cost: self.deletion_cost,
+        };
+        Ok(Pod {
+            key: Key::new(&self.namespace, &self.name),
+            uid: uid.as_uuid().unwrap_or_default(),
+            resource_version: version.as_number(),
+            labels: shared.labels(self.labels)?,
+            controller: self.controller.as_ref().map(|owner| shared.owner(owner)),
+            node: shared.name(&self.node),
+            odd: (odd != Odd::default()).then(|| Box::new(odd)),
+            creation: creation.and_then(seconds),
+            ready_changed: changed.and_then(seconds),
+            restarts: self.restarts,
+            phase: self.phase,
+            ready: self.ready.is_some_and(|ready| ready.status),
+        })
+    }
+
+    fn sidecar_restarts(&self) -> i32 {
+        let sidecars = self.init_restarts.iter().filter(|(name, _)| self.sidecars.contains(name));
+        sidecars.map(|(_, restarts)| *restarts).fold(0, i32::max)
+    }
+}
+
+impl Phase {
+    fn new(text: &str) -> Self {
+        match text {
+            "Failed" => Self::Failed,
+            "Pending" => Self::Pending,
+            "Running" => Self::Running,
+            "Succeeded" => Self::Succeeded,
+            "Unknown" => Self::Unknown,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn read_deletion_cost(reader: &mut Reader<'_>) -> Result<i32, Unexpected> {
+    let mut cost = 0;
+    let mut members = reader.object()?;
+    while let Some(key) = reader.next_member(&mut members)? {
+        match &*key {
+            DELETION_COST => cost = parse_cost(&reader.text()?),
+            _ => reader.skip()?,
+        }
+    }
+    Ok(cost)
+}
+
+/// The first condition of type `Ready`.
+fn read_first_ready(reader: &mut Reader<'_>) -> Result<Option<Ready>, Unexpected> {
+    let mut ready = None;
+    let mut conditions = reader.array()?;
+    while reader.next_element(&mut conditions)? {
+        let (mut kind, mut status, mut changed) = (Cow::default(), Cow::default(), Cow::default());
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            match &*key {
+                b"type" => kind = reader.text()?,
+                b"status" => status = reader.text()?,
+                b"lastTransitionTime" => changed = reader.text()?,
+                _ => reader.skip()?,
+            }
+        }
+        if ready.is_none() && kind == "Ready" {
+            // An unreadable time is none, and so is the zero time of Go, which is out of range.
+            let changed = Timestamp::parse(&changed).filter(|time| time.as_nanos() != i64::MIN);
+            ready = Some(Ready { status: status == "True", changed });
+        }
+    }
+    Ok(ready)
+}
+
+/// Tells the name and the restarts of each container of a list.
+fn read_container_statuses<'a>(
+    reader: &mut Reader<'a>,
+    mut tell: impl FnMut(Cow<'a, str>, i32),
+) -> Result<(), Unexpected> {
+    let mut containers = reader.array()?;
+    while reader.next_element(&mut containers)? {
+        let (mut name, mut restarts) = (Cow::default(), 0);
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            match &*key {
+                b"name" => name = reader.text()?,
+                b"restartCount" => restarts = reader.integer()?,
+                _ => reader.skip()?,
+            }
+        }
+        tell(name, restarts);
+    }
+    Ok(())
 }
 
 /// Mirrors `pkg/apis/core/helper/helpers.go`, `GetDeletionCostFromPodAnnotations`: no plus sign and no leading zero in front, but

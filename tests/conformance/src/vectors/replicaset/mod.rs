@@ -21,7 +21,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 fn pod(json: &Value) -> Pod {
-    Pod::deserialize(json).unwrap_or_else(|e| panic!("a pod of the vectors does not decode: {e}"))
+    let json = json.to_string();
+    Pod::decode(json.as_bytes(), &Resource::PODS).unwrap_or_else(|e| panic!("a pod of the vectors does not decode: {e}"))
 }
 
 fn pods(json: &Value) -> Vec<Arc<Pod>> {
