@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 use sanskube::object::{Decode, Pod, ReplicaSet, Resource};
 use sanskube::time::Timestamp;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 fn pod(json: &Value) -> Pod {
