@@ -23,8 +23,13 @@ pub struct Config {
     pub history: usize,
     /// Whether `metadata.managedFields` are kept. Without them writes are cheaper; server-side apply needs them.
     pub managed_fields: bool,
-    /// Whether the garbage collector and the namespace controller act.
-    pub controllers: bool,
+    /// Whether the garbage collector acts.
+    pub garbage_collector: bool,
+    /// Whether the namespace controller acts: without it a namespace that is deleted stays, terminating.
+    pub namespace_controller: bool,
+    /// How long these two take to look at an object after a write. Zero by default; the real ones need some
+    /// milliseconds, in which others may act too.
+    pub controllers_delay: Duration,
     /// Known tokens. If there are none, everybody is an administrator.
     pub tokens: Vec<Token>,
     /// Whether a request without a token is served as `system:anonymous` (who may nearly nothing) instead of refused.
@@ -45,7 +50,9 @@ impl Default for Config {
             seed: 0,
             history: 10_000,
             managed_fields: true,
-            controllers: true,
+            garbage_collector: true,
+            namespace_controller: true,
+            controllers_delay: Duration::ZERO,
             tokens: Vec::new(),
             anonymous: true,
             watch_timeout: Duration::from_secs(30 * 60),

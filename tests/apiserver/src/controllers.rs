@@ -24,22 +24,18 @@ const BATCH: usize = 1000;
 /// What is to be looked at again.
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {
-    queue: VecDeque<Arc<str>>,
-    /// When the queue became non-empty.
-    since: Duration,
+    /// By when they are due.
+    queue: VecDeque<(Duration, Arc<str>)>,
 }
 
 impl Controllers {
     pub(crate) fn deadline(&self) -> Option<Duration> {
-        (!self.queue.is_empty()).then_some(self.since)
+        self.queue.front().map(|(due, _)| *due)
     }
 
-    fn push(&mut self, now: Now, uid: &Arc<str>) {
-        if self.queue.is_empty() {
-            self.since = now.monotonic;
-        }
-        if self.queue.back() != Some(uid) {
-            self.queue.push_back(uid.clone());
+    fn push(&mut self, due: Duration, uid: &Arc<str>) {
+        if self.queue.back().is_none_or(|(_, last)| last != uid) {
+            self.queue.push_back((due, uid.clone()));
         }
     }
 }
@@ -48,50 +44,60 @@ impl ApiServer {
     /// To be called after an object was written.
     pub(crate) fn after_write(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
-        if !self.config.controllers {
+        if !self.has_controllers() {
             return;
         }
         if object.deleting || !object.owners.is_empty() {
-            self.controllers.push(now, &object.uid);
+            let due = now.monotonic + self.config.controllers_delay;
+            self.controllers.push(due, &object.uid);
         }
     }
 
     /// To be called after an object was removed.
     pub(crate) fn after_remove(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
-        if !self.config.controllers {
+        if !self.has_controllers() {
             return;
         }
+        let due = now.monotonic + self.config.controllers_delay;
         for (dependent_table, key) in self.store.dependents(&object.uid) {
             if let Some(dependent) = self.store.get(dependent_table, &key) {
                 let uid = dependent.uid.clone();
-                self.controllers.push(now, &uid);
+                self.controllers.push(due, &uid);
             }
         }
         // An owner may wait for it, and so may its namespace.
         for owner in &object.owners {
-            self.controllers.push(now, owner);
+            self.controllers.push(due, owner);
         }
         let namespace = Key::new("", &object.key.namespace);
         if let Some(namespace) = self.store.get(NAMESPACES, &namespace)
             && namespace.fields.first().is_some_and(|phase| &**phase == "Terminating")
         {
             let uid = namespace.uid.clone();
-            self.controllers.push(now, &uid);
+            self.controllers.push(due, &uid);
         }
+    }
+
+    fn has_controllers(&self) -> bool {
+        self.config.garbage_collector || self.config.namespace_controller
     }
 
     pub(crate) fn run_controllers(&mut self, now: Now) {
         for _ in 0..BATCH {
-            let Some(uid) = self.controllers.queue.pop_front() else {
+            let queue = &mut self.controllers.queue;
+            let Some((_, uid)) = queue.pop_front_if(|(due, _)| *due <= now.monotonic) else {
                 return;
             };
-            if let Some((table, key)) = self.store.by_uid(&uid).cloned() {
-                if table == NAMESPACES {
+            match self.store.by_uid(&uid).cloned() {
+                Some((NAMESPACES, key)) if self.config.namespace_controller => {
                     self.end_namespace(now, &key);
-                } else {
+                }
+                Some((NAMESPACES, _)) | None => {}
+                Some((table, key)) if self.config.garbage_collector => {
                     self.collect(now, table, &key);
                 }
+                Some(_) => {}
             }
         }
     }
@@ -108,19 +114,21 @@ impl ApiServer {
         let value = object.value();
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
         if finalizers.iter().any(|f| f == "orphan") {
-            for (t, k) in self.store.dependents(&object.uid) {
+            let dependents = self.store.dependents(&object.uid);
+            if dependents.is_empty() {
+                self.drop_finalizer(now, table, key, "orphan");
+                return;
+            }
+            for (t, k) in dependents {
                 self.drop_owner(now, t, &k, &object.uid);
             }
-            self.drop_finalizer(now, table, key, "orphan");
         } else if finalizers.iter().any(|f| f == "foregroundDeletion") {
-            for (t, k) in self.store.dependents(&object.uid) {
+            let dependents = self.store.dependents(&object.uid);
+            let blocked = dependents.iter().any(|(t, k)| self.store.get(*t, k).is_some_and(|d| blocks(d, &object.uid)));
+            for (t, k) in dependents {
                 self.delete_dependent(now, t, &k, &object.uid);
             }
-            let blocked = self
-                .store
-                .dependents(&object.uid)
-                .iter()
-                .any(|(t, k)| self.store.get(*t, k).is_some_and(|d| blocks(d, &object.uid)));
+            // With the last dependent gone it comes here again.
             if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
@@ -144,11 +152,11 @@ impl ApiServer {
     }
 
     /// Deletes a dependent of an owner that waits for it, unless it has another owner.
-    fn delete_dependent(&mut self, now: Now, table: usize, key: &Key, owner: &str) {
+    fn delete_dependent(&mut self, now: Now, table: usize, key: &Key, owner: &Arc<str>) {
         let Some(dependent) = self.store.get(table, key).cloned() else {
             return;
         };
-        if dependent.owners.iter().any(|uid| **uid != *owner && self.store.by_uid(uid).is_some()) {
+        if dependent.owners.iter().any(|uid| uid != owner && self.store.by_uid(uid).is_some()) {
             self.drop_owner(now, table, key, owner);
         } else if !dependent.deleting {
             // Only what has dependents itself needs to wait for them.
@@ -159,13 +167,15 @@ impl ApiServer {
         }
     }
 
-    fn drop_owner(&mut self, now: Now, table: usize, key: &Key, owner: &str) {
+    /// Removes the reference to an owner, and looks at the owner again, which may have waited for that.
+    fn drop_owner(&mut self, now: Now, table: usize, key: &Key, owner: &Arc<str>) {
         self.rewrite(now, table, key, |v| {
             let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
             if let Some(list) = owners {
-                list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(owner));
+                list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&**owner));
             }
         });
+        self.controllers.push(now.monotonic + self.config.controllers_delay, owner);
     }
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {

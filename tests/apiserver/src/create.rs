@@ -17,6 +17,9 @@ use crate::strategy::meta;
 use crate::time::rfc3339;
 use crate::{json, quota};
 
+/// How many names are tried for an object that leaves its name to the server (`maxNameGenerationCreateAttempts`, KEP-4420).
+const NAME_ATTEMPTS: u32 = 8;
+
 impl ApiServer {
     pub(crate) fn create(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         validate_options(cx, "CreateOptions")?;
@@ -51,7 +54,13 @@ impl ApiServer {
         }
         let generate = json::text(meta, &["generateName"]).to_owned();
         if json::text(meta, &["name"]).is_empty() && !generate.is_empty() {
-            let name = self.generate_name(&generate);
+            let mut name = self.generate_name(&generate);
+            for _ in 1..NAME_ATTEMPTS {
+                if self.store.get(kind.table, &Key::new(&cx.place.namespace, &name)).is_none() {
+                    break;
+                }
+                name = self.generate_name(&generate);
+            }
             meta.insert("name".into(), name.into());
         }
         meta.insert("uid".into(), self.uid().into());

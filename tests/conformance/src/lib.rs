@@ -1,3 +1,5 @@
-//! What real Kubernetes answered and did, recorded, and the code that compares with it.
+//! Replays what real Kubernetes code and servers did, and compares it with what this project does.
 
 pub mod api;
+pub mod scenarios;
+pub mod vectors;

@@ -1,16 +1,20 @@
-//! The runner: `sanskube-conformance api DIR [--server URL --token T]`.
+//! The runner: replays recorded vectors, API cases and scenarios, and prints what differs.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use sanskube_conformance::api;
+use sanskube_conformance::{api, scenarios, vectors};
 
-const USAGE: &str = "usage: sanskube-conformance api DIR [--server URL --token TOKEN [--weak-token TOKEN]]";
+const USAGE: &str = "usage: sanskube-conformance vectors DIR
+       sanskube-conformance api DIR [--server URL --token TOKEN [--weak-token TOKEN]]
+       sanskube-conformance scenarios DIR [--server URL --token TOKEN]";
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let outcome = match words.as_slice() {
-        ["api", rest @ ..] => api::main(rest),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["vectors", directory] => Ok(vectors::run_directory(Path::new(directory))),
+        ["api", ref rest @ ..] => api::main(rest),
+        ["scenarios", ref rest @ ..] => scenarios::main(rest),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {

@@ -23,8 +23,12 @@ const AREAS: [&str; 12] = [
 #[test]
 fn recorded_api_cases_are_answered_alike_over_http() {
     let token = |token: &str, admin| Token { token: token.to_owned(), user: token.to_owned(), admin };
-    let api =
-        Config { tokens: vec![token("admin", true), token("weak", false)], controllers: false, ..Config::default() };
+    let api = Config {
+        tokens: vec![token("admin", true), token("weak", false)],
+        garbage_collector: false,
+        namespace_controller: false,
+        ..Config::default()
+    };
     let server = Server::start(ServerConfig { api, ..ServerConfig::default() }).expect("a free port");
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/api");
     let mut wrong = Vec::new();

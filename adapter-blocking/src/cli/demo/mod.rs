@@ -1,0 +1,103 @@
+//! `sanskube demo`: the controller, an API server and a pretend kubelet play a story over real HTTP, and a user checks each step.
+
+mod board;
+mod ledger;
+mod live;
+mod plain;
+mod play;
+mod story;
+mod user;
+mod view;
+
+use std::io::{self, IsTerminal as _, Write as _, stdout};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use sanskube::object::ReplicaSetKind;
+use terminal_size::{Height, Width, terminal_size_of};
+
+use self::ledger::{Ledger, Recorded};
+use self::live::Live;
+use self::plain::Plain;
+use self::play::{Failure, Stage};
+use self::story::STORY;
+use self::user::User;
+use super::args::DemoArgs;
+use super::cluster::{self, Pace};
+use super::controller::{WORKERS, manager};
+use super::{Done, logging, signals};
+use crate::clock::Clock;
+use crate::driver::{Driver, Stopper};
+use crate::server::Server;
+
+/// How long a step may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Plays the story to whoever watches stdout.
+pub(super) fn demo(args: &DemoArgs) -> Done {
+    let (clock, ledger, stop) = (Clock::start(), Ledger::default(), Arc::new(AtomicBool::new(false)));
+    signals::handle({
+        let stop = stop.clone();
+        move || stop.store(true, Ordering::Relaxed)
+    })?;
+    let cluster = cluster::start(0, &args.faults, Pace::Watchable)?;
+    let controller = Controller::start(&cluster.url(), ledger.clone())?;
+    let user = User::new(&cluster.url());
+    let stage = Stage { user: &user, clock, stop: &stop, patience: PATIENCE };
+    let began = clock.now().instant;
+    let played = if args.plain || !stdout().is_terminal() {
+        stage.play(STORY, &mut Plain(stdout()))
+    } else {
+        logging::keep_last();
+        stage.play(STORY, &mut Live::new(stdout(), terminal_size, STORY, ledger.clone(), clock))
+    };
+    let took = clock.now().instant.since(began).as_secs_f64();
+    controller.stop();
+    match played {
+        Ok(()) => {}
+        Err(Failure::Stopped) => return Ok(ExitCode::from(130)),
+        Err(failure) => return Err(failure.into()),
+    }
+    let (steps, book) = (STORY.len(), ledger.read());
+    writeln!(
+        stdout(),
+        "All {steps} steps passed in {took:.1} s: the controller created {} pods and deleted {}, in {} HTTP calls.",
+        book.created,
+        book.deleted,
+        book.calls
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The controller, on a thread of its own.
+struct Controller {
+    stopper: Stopper,
+    thread: JoinHandle<()>,
+}
+
+impl Controller {
+    /// Starts the controller against the API server at this URL. What it does is written down in `ledger`.
+    fn start(url: &str, ledger: Ledger) -> io::Result<Self> {
+        let driver = Driver::new(Server::new(url), WORKERS)?;
+        let stopper = driver.stopper();
+        let mut machine = Recorded::new(manager(vec![ReplicaSetKind::ReplicaSet], None), ledger);
+        let thread =
+            Builder::new().name("sanskube-controller".into()).spawn(move || driver.run(&mut machine, |_, _| {}))?;
+        Ok(Self { stopper, thread })
+    }
+
+    /// Stops it in order.
+    fn stop(self) {
+        self.stopper.stop();
+        // A thread that panicked has said so already.
+        let _ = self.thread.join();
+    }
+}
+
+/// Width and height of the terminal; what old terminals have, if it does not tell.
+fn terminal_size() -> (usize, usize) {
+    terminal_size_of(stdout()).map_or((80, 24), |(Width(width), Height(height))| (width.into(), height.into()))
+}

@@ -1,0 +1,40 @@
+//! The command line: `sanskube run`, `sanskube demo`, `sanskube serve`.
+
+mod args;
+#[cfg(feature = "demo")]
+mod cluster;
+mod controller;
+#[cfg(feature = "demo")]
+mod demo;
+mod logging;
+mod run;
+#[cfg(feature = "demo")]
+mod serve;
+mod signals;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use self::args::{Args, Command};
+
+/// Does what the arguments of this process ask for, and says how that went. The binary `sanskube` is this function.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    logging::start(args.log_level.unwrap_or_else(|| args.command.log_level()));
+    let done = match args.command {
+        #[cfg(feature = "demo")]
+        Command::Demo(options) => demo::demo(&options),
+        Command::Run(options) => run::run(options),
+        #[cfg(feature = "demo")]
+        Command::Serve(options) => serve::serve(&options),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("sanskube: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+/// How a command ended. An error is a sentence for the operator, about something that trying again does not change.
+type Done = Result<ExitCode, Box<dyn Error>>;

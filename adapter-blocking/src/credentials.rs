@@ -1,0 +1,149 @@
+//! What is sent as `Authorization`, asked for anew for each request.
+
+use std::fmt;
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ureq::http::HeaderValue;
+
+/// What is sent as `Authorization`. Clones share what they last read.
+#[derive(Clone, Default)]
+pub struct Credentials(Kind);
+
+#[derive(Clone, Default)]
+enum Kind {
+    Fixed(HeaderValue),
+    #[default]
+    None,
+    TokenFile(Arc<TokenFile>),
+}
+
+/// A file with a token that somebody else renews.
+struct TokenFile {
+    path: PathBuf,
+    /// The last good value, if there was one.
+    last: Mutex<Option<HeaderValue>>,
+}
+
+impl Credentials {
+    /// A bearer token. None if it has bytes that a header cannot hold.
+    pub fn token(token: &str) -> Option<Self> {
+        bearer(token).map(|value| Self(Kind::Fixed(value)))
+    }
+
+    /// The whole value of the header. None if it has bytes that a header cannot hold.
+    pub fn value(value: &str) -> Option<Self> {
+        secret(value).map(|value| Self(Kind::Fixed(value)))
+    }
+
+    /// A bearer token in a file, which is read for each request: a new token is used at once, however the file was
+    /// replaced. As long as the file cannot be read, the last token counts, or else `fallback`.
+    pub fn token_file(path: PathBuf, fallback: Option<&str>) -> Self {
+        Self(Kind::TokenFile(Arc::new(TokenFile { path, last: Mutex::new(fallback.and_then(bearer)) })))
+    }
+
+    /// The value of the header now.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        match &self.0 {
+            Kind::Fixed(value) => Some(value.clone()),
+            Kind::None => None,
+            Kind::TokenFile(file) => file.header(),
+        }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    /// The kind of credentials, never what they are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Fixed(_) => f.write_str("Fixed"),
+            Kind::None => f.write_str("None"),
+            Kind::TokenFile(file) => write!(f, "TokenFile({})", file.path.display()),
+        }
+    }
+}
+
+impl TokenFile {
+    fn header(&self) -> Option<HeaderValue> {
+        // Nothing can panic while the lock is held, and the value is replaced as a whole.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = read_to_string(&self.path).ok().and_then(|text| bearer(text.trim()));
+        if let Some(value) = read {
+            *last = Some(value);
+        }
+        last.clone()
+    }
+}
+
+/// A header with a token; none if the token is empty, as in a file that is being written, or has bytes that do not belong there.
+fn bearer(token: &str) -> Option<HeaderValue> {
+    if token.is_empty() { None } else { secret(&format!("Bearer {token}")) }
+}
+
+fn secret(value: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(value).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{remove_file, rename, write};
+
+    use super::*;
+
+    // CASES C-01.
+    #[test]
+    fn a_token_file_is_read_again_and_the_last_token_survives_its_absence() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let credentials = Credentials::token_file(path.clone(), None);
+        let now = || credentials.header().map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(now(), None);
+        write(&path, "t1\n").unwrap();
+        assert_eq!(now().unwrap(), "Bearer t1");
+        write(&path, "").unwrap();
+        assert_eq!(now().unwrap(), "Bearer t1");
+        remove_file(&path).unwrap();
+        assert_eq!(now().unwrap(), "Bearer t1");
+        write(folder.path().join("new"), " t2 ").unwrap();
+        rename(folder.path().join("new"), &path).unwrap();
+        assert_eq!(now().unwrap(), "Bearer t2");
+    }
+
+    // CASES C-01: the kubelet swaps a symlink.
+    #[cfg(unix)]
+    #[test]
+    fn a_token_file_may_be_a_link_that_is_swapped() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write(at("one"), "t1").unwrap();
+        write(at("two"), "t2").unwrap();
+        symlink(at("one"), at("token")).unwrap();
+        let credentials = Credentials::token_file(at("token"), None);
+        assert_eq!(credentials.header().unwrap(), "Bearer t1");
+        symlink(at("two"), at("link")).unwrap();
+        rename(at("link"), at("token")).unwrap();
+        assert_eq!(credentials.header().unwrap(), "Bearer t2");
+    }
+
+    #[test]
+    fn a_fallback_counts_until_the_file_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let credentials = Credentials::token_file(path.clone(), Some("old"));
+        assert_eq!(credentials.header().unwrap(), "Bearer old");
+        write(&path, "new").unwrap();
+        assert_eq!(credentials.header().unwrap(), "Bearer new");
+    }
+
+    #[test]
+    fn what_a_header_cannot_hold_is_refused_and_secrets_are_not_shown() {
+        assert!(Credentials::token("a\nb").is_none());
+        assert!(Credentials::token("").is_none());
+        let credentials = Credentials::token("hush").unwrap();
+        assert!(!format!("{credentials:?} {:?}", credentials.header()).contains("hush"));
+    }
+}

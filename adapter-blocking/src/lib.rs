@@ -1,0 +1,21 @@
+//! Drives sanskube's state machines with plain threads.
+//!
+//! A [`Driver`] owns the sockets, one timer and the calls in flight, and nothing else: every decision (what to ask, when to
+//! try again, when to give up) is made by the [`Machine`](sanskube::machine::Machine) that it drives. Short calls share a bounded pool of threads; each watch has a
+//! thread of its own.
+
+#[cfg(feature = "access")]
+pub mod access;
+#[cfg(feature = "cli")]
+pub mod cli;
+mod clock;
+mod credentials;
+mod driver;
+mod peer;
+mod server;
+mod transport;
+
+pub use clock::Clock;
+pub use credentials::Credentials;
+pub use driver::{Driver, Stopper};
+pub use server::Server;

@@ -1,0 +1,115 @@
+//! The loop that drives a machine: one future, one timer, a channel of what comes in.
+
+use std::sync::Arc;
+
+use async_channel::{Receiver, Sender};
+use async_executor::Executor;
+use async_io::Timer;
+use futures_lite::future;
+use sanskube::machine::{Answer, Input, Machine, Output};
+use sanskube::time::{Instant, Now};
+
+use crate::clock::Clock;
+use crate::transport::{Server, Transport};
+
+/// How many pieces of answers may wait for the machine. When the channel is full, the tasks that read
+/// from sockets wait, and so does the server.
+const WAITING_PIECES: usize = 64;
+
+/// What can wake the driver.
+pub(crate) enum Event {
+    /// A part of an answer came.
+    Answer(Answer),
+    /// The machine's deadline has come.
+    Due,
+    /// Somebody wants the machine to stop.
+    Stop,
+}
+
+/// Drives one machine over HTTP until it says that it has stopped.
+#[derive(Debug)]
+pub struct Driver {
+    clock: Clock,
+    events: Receiver<Event>,
+    executor: Arc<Executor<'static>>,
+    transport: Transport,
+    stopper: Stopper,
+}
+
+/// Asks a [`Driver`] to stop, from anywhere.
+#[derive(Clone, Debug)]
+pub struct Stopper(Sender<Event>);
+
+impl Stopper {
+    /// Lets what is in flight end, then makes [`Driver::run`] return. Has no effect when it has returned already.
+    pub async fn stop(&self) {
+        // The receiver is gone when the driver is: then there is nothing to stop.
+        let _ = self.0.send(Event::Stop).await;
+    }
+}
+
+impl Driver {
+    /// A driver that talks to `server` and keeps up to `most_idle` connections for later calls. Watches have connections of their own.
+    pub fn new(server: Server, most_idle: usize) -> Self {
+        let (sender, events) = async_channel::bounded(WAITING_PIECES);
+        let executor = Arc::new(Executor::new());
+        let transport = Transport::new(server, most_idle, executor.clone(), sender.clone());
+        Self { clock: Clock::start(), events, executor, transport, stopper: Stopper(sender) }
+    }
+
+    /// A handle that stops the driver.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// The clock that the machine is told.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Drives `machine` until it has stopped. `observe` is called each time the machine has come to rest.
+    ///
+    /// All calls in flight run inside this future, on whatever executor polls it; dropping it drops their connections.
+    pub async fn run<M: Machine>(mut self, machine: &mut M, observe: impl FnMut(&M, Now)) {
+        let executor = self.executor.clone();
+        executor.run(self.drive(machine, observe)).await;
+    }
+
+    async fn drive<M: Machine>(&mut self, machine: &mut M, mut observe: impl FnMut(&M, Now)) {
+        loop {
+            let until = loop {
+                match machine.poll_output(self.clock.now()) {
+                    Output::Call(call) => self.transport.start(call),
+                    Output::Cancel(id) => self.transport.cancel(id),
+                    Output::Stopped => return,
+                    Output::Wait { until } => break until,
+                }
+            };
+            observe(machine, self.clock.now());
+            let event = self.next_event(until).await;
+            let input = match &event {
+                Event::Answer(answer) if self.transport.is_awaited(answer) => answer.input(),
+                Event::Answer(_) => continue,
+                Event::Due => Input::Timeout,
+                Event::Stop => Input::Stop,
+            };
+            machine
+                .handle_input(self.clock.now(), input)
+                .expect("the driver drains every output and reports only calls in flight");
+        }
+    }
+
+    /// Waits for something to come in, or for the machine's deadline.
+    async fn next_event(&self, until: Option<Instant>) -> Event {
+        // The driver holds a sender itself, so the channel is never closed.
+        let coming = async { self.events.recv().await.unwrap_or(Event::Due) };
+        let due = async {
+            match until {
+                None => future::pending().await,
+                Some(until) => Timer::after(self.clock.until(until)).await,
+            };
+            Event::Due
+        };
+        future::or(coming, due).await
+    }
+}

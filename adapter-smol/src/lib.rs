@@ -1,0 +1,16 @@
+//! Drives sanskube's state machines on async-io, in any executor and without tokio.
+//!
+//! A [`Driver`] owns the sockets, one timer and the calls in flight, and nothing else: every decision (what to ask, when to
+//! try again, when to give up) is made by the [`Machine`](sanskube::machine::Machine) that it drives. HTTP/1.1 is spoken by `ureq-proto`, the protocol machine
+//! that the blocking adapter's `ureq` uses too, over sockets of `async-io`, which has a reactor thread of its own: the future that
+//! [`Driver::run`] returns can be polled by smol, by `async-executor`, or by any other executor.
+
+mod clock;
+mod connection;
+mod driver;
+mod exchange;
+mod transport;
+
+pub use clock::Clock;
+pub use driver::{Driver, Stopper};
+pub use transport::Server;

@@ -1,0 +1,94 @@
+//! An informer as a part of a machine.
+
+use super::{Input, Output};
+use crate::error::Misuse;
+use crate::informer::Informer;
+use crate::object::Decode;
+use crate::reflector::Cause;
+use crate::request::{CallId, CallIds};
+use crate::time::{Instant, Now};
+
+/// What a machine does with each of its informers, whatever they hold.
+pub(crate) trait Feed {
+    /// Takes an input, if it answers a call of this informer or says that time has passed.
+    ///
+    /// # Errors
+    /// The call is not one of this informer ([`Misuse::UnknownCall`]).
+    fn handle_input(&mut self, now: Now, input: &Input<'_>) -> Result<(), Misuse>;
+
+    /// The next call or cancellation.
+    fn poll_output(&mut self, now: Now, ids: &mut CallIds) -> Option<Output>;
+
+    /// When something here is due.
+    fn next_deadline(&self) -> Option<Instant>;
+
+    /// Asks for nothing more. The call to be cancelled, if one is in flight and this was not asked before.
+    fn stop(&mut self) -> Option<CallId>;
+}
+
+/// An informer, and what it last complained of.
+#[derive(Debug)]
+pub(crate) struct Fed<T> {
+    pub(crate) informer: Informer<T>,
+    /// What was said last about what is wrong; none when all is well.
+    complaint: Option<Cause>,
+    /// Whether the answer that is coming in is not an error.
+    well: bool,
+    stopped: bool,
+}
+
+impl<T: Decode> Fed<T> {
+    pub(crate) fn new(informer: Informer<T>) -> Self {
+        Self { informer, complaint: None, well: false, stopped: false }
+    }
+
+    /// Says what is wrong once, whatever it was that failed for this reason, and again only after something else was wrong or all was well.
+    fn complain(&mut self) {
+        let resource = self.informer.resource().group_resource().into_owned();
+        while let Some(error) = self.informer.poll_error() {
+            if self.complaint.as_ref() == Some(&error.cause) {
+                log::debug!("{resource}: {error}");
+            } else {
+                log::warn!("{resource}: {error}");
+                self.complaint = Some(error.cause);
+            }
+        }
+    }
+}
+
+impl<T: Decode> Feed for Fed<T> {
+    fn handle_input(&mut self, now: Now, input: &Input<'_>) -> Result<(), Misuse> {
+        let informer = &mut self.informer;
+        match *input {
+            Input::Body { call, bytes } => {
+                informer.handle_body(now, call, bytes)?;
+                if self.well {
+                    self.complaint = None;
+                }
+            }
+            Input::End { call } => informer.handle_end(now, call)?,
+            Input::Failed { call, failure } => informer.handle_failure(now, call, failure)?,
+            Input::Head { call, head } => {
+                informer.handle_head(now, call, head)?;
+                self.well = (200..300).contains(&head.status);
+            }
+            Input::Timeout => informer.handle_timeout(now),
+            Input::Stop => {}
+        }
+        self.complain();
+        Ok(())
+    }
+
+    fn poll_output(&mut self, now: Now, ids: &mut CallIds) -> Option<Output> {
+        let cancel = self.informer.poll_cancel().map(Output::Cancel);
+        cancel.or_else(|| self.informer.poll_call(now, ids).map(Output::Call))
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.informer.next_deadline()
+    }
+
+    fn stop(&mut self) -> Option<CallId> {
+        self.informer.in_flight().filter(|_| !core::mem::replace(&mut self.stopped, true))
+    }
+}

@@ -1,0 +1,320 @@
+//! A manager and a tiny cluster that it talks to: one set, its pods, and a server that never fails unless told.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::request::{Call, Head, Method};
+
+const OK: Head = Head { status: 200, retry_after: None };
+
+/// The other end of the wire.
+struct Cluster {
+    manager: Manager,
+    now: Now,
+    version: u64,
+    set: Value,
+    pods: BTreeMap<String, Value>,
+    /// The watches that are open, by their path.
+    watches: BTreeMap<String, CallId>,
+    /// Every request but lists and watches, in order: method, path, body.
+    writes: Vec<(Method, String, Value)>,
+    /// The messages of the events written.
+    events: Vec<String>,
+    /// Calls that are left without an answer: those whose path ends so.
+    silent: Option<&'static str>,
+    unanswered: Vec<Call>,
+    cancelled: Vec<CallId>,
+    stopped: bool,
+}
+
+impl Cluster {
+    fn new(replicas: usize) -> Self {
+        let config = Config { watch_list: false, ..Config::default() };
+        let set = json!({"metadata": {"namespace": "shop", "name": "web", "uid": "u-web", "resourceVersion": "1", "generation": 1},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}},
+            "status": {"replicas": 0}});
+        Self {
+            manager: Manager::new(&config),
+            now: Now { instant: Instant::from_millis(1), wall: crate::time::Timestamp::from_seconds(1_800_000_000) },
+            version: 10,
+            set,
+            pods: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            writes: Vec::new(),
+            events: Vec::new(),
+            silent: None,
+            unanswered: Vec::new(),
+            cancelled: Vec::new(),
+            stopped: false,
+        }
+    }
+
+    /// Lets the manager and the cluster talk until both are at rest. Returns when the manager wants to be woken.
+    fn settle(&mut self) -> Option<Instant> {
+        loop {
+            let mut calls = Vec::new();
+            let until = loop {
+                match self.manager.poll_output(self.now) {
+                    Output::Call(call) => calls.push(call),
+                    Output::Cancel(id) => self.cancelled.push(id),
+                    Output::Stopped => {
+                        self.stopped = true;
+                        break None;
+                    }
+                    Output::Wait { until } => break until,
+                }
+            };
+            if calls.is_empty() {
+                assert!(until.is_none_or(|until| until > self.now.instant), "never waits for what is past");
+                return until;
+            }
+            for call in calls {
+                self.answer(call);
+            }
+        }
+    }
+
+    fn advance(&mut self, duration: Duration) -> Option<Instant> {
+        self.now = self.now.after(duration);
+        self.give(Input::Timeout);
+        self.settle()
+    }
+
+    /// Gives an input, with all outputs of the last one taken.
+    fn give(&mut self, input: Input<'_>) {
+        self.manager.handle_input(self.now, input).unwrap();
+    }
+
+    fn answer(&mut self, call: Call) {
+        let (method, path) = (call.request.method, call.request.path.clone());
+        let (place, query) = path.split_once('?').unwrap_or((&path, ""));
+        if self.silent.is_some_and(|end| place.ends_with(end)) {
+            self.unanswered.push(call);
+            return;
+        }
+        if call.watch {
+            self.watches.insert(place.to_string(), call.id);
+            self.give(Input::Head { call: call.id, head: OK });
+            self.drain();
+            return;
+        }
+        if method == Method::Get && query.contains("limit=") || query.contains("resourceVersion") {
+            let items = if place.ends_with("pods") {
+                self.pods.values().cloned().collect()
+            } else {
+                Vec::from([self.set.clone()])
+            };
+            let list = json!({"metadata": {"resourceVersion": self.version.to_string()}, "items": items});
+            return self.reply(call.id, &list);
+        }
+        let body: Value = serde_json::from_slice(&call.request.body).unwrap_or_default();
+        if place.ends_with("/events") {
+            self.events.push(body["message"].as_str().unwrap_or_default().to_string());
+            return self.reply(call.id, &body);
+        }
+        self.writes.push((method, path.clone(), body.clone()));
+        self.version += 1;
+        let answer = match method {
+            Method::Post => {
+                let mut pod = body;
+                let name = format!("web-{}", self.version);
+                pod["metadata"]["name"] = json!(name);
+                pod["metadata"]["namespace"] = json!("shop");
+                pod["metadata"]["uid"] = json!(format!("u-{name}"));
+                pod["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                pod["status"] = json!({"phase": "Pending"});
+                self.pods.insert(name, pod.clone());
+                self.reply(call.id, &pod);
+                self.tell("/api/v1/pods", "ADDED", &pod);
+                return;
+            }
+            Method::Put => {
+                self.set["status"] = body["status"].clone();
+                self.set["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                let set = self.set.clone();
+                self.reply(call.id, &set);
+                self.tell("/apis/apps/v1/replicasets", "MODIFIED", &set);
+                return;
+            }
+            Method::Delete => {
+                let name = path.rsplit('/').next().unwrap();
+                let mut pod = self.pods.remove(name).unwrap();
+                pod["metadata"]["resourceVersion"] = json!(self.version.to_string());
+                self.reply(call.id, &pod);
+                self.tell("/api/v1/pods", "DELETED", &pod);
+                return;
+            }
+            Method::Get | Method::Patch => self.set.clone(),
+        };
+        self.reply(call.id, &answer);
+    }
+
+    fn reply(&mut self, call: CallId, body: &Value) {
+        self.give(Input::Head { call, head: OK });
+        self.drain();
+        self.give(Input::Body { call, bytes: body.to_string().as_bytes() });
+        self.drain();
+        self.give(Input::End { call });
+        self.drain();
+    }
+
+    /// Takes all outputs; answers the calls among them.
+    fn drain(&mut self) {
+        loop {
+            match self.manager.poll_output(self.now) {
+                Output::Call(call) => self.answer_later(call),
+                Output::Cancel(id) => self.cancelled.push(id),
+                Output::Stopped | Output::Wait { .. } => return,
+            }
+        }
+    }
+
+    fn answer_later(&mut self, call: Call) {
+        // Answers are given one after the other, each when the manager is at rest.
+        self.unanswered.push(call);
+    }
+
+    fn tell(&mut self, place: &str, kind: &str, object: &Value) {
+        let mut object = object.clone();
+        let kinds = if place.ends_with("pods") { ["v1", "Pod"] } else { ["apps/v1", "ReplicaSet"] };
+        object["apiVersion"] = json!(kinds[0]);
+        object["kind"] = json!(kinds[1]);
+        let line = format!("{}\n", json!({"type": kind, "object": object}));
+        if let Some(call) = self.watches.get(place).copied() {
+            self.give(Input::Body { call, bytes: line.as_bytes() });
+            self.drain();
+        }
+    }
+
+    fn scale(&mut self, replicas: usize) {
+        self.version += 1;
+        self.set["spec"]["replicas"] = json!(replicas);
+        self.set["metadata"]["generation"] = json!(self.set["metadata"]["generation"].as_u64().unwrap() + 1);
+        self.set["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let set = self.set.clone();
+        self.tell("/apis/apps/v1/replicasets", "MODIFIED", &set);
+        self.run();
+    }
+
+    /// Settles, and answers what was asked for meanwhile, until nothing is asked any more.
+    fn run(&mut self) -> Option<Instant> {
+        loop {
+            let until = self.settle();
+            let kept = |call: &Call, silent: Option<&str>| silent.is_some_and(|end| call.request.path.ends_with(end));
+            let Some(at) = self.unanswered.iter().position(|call| !kept(call, self.silent)) else { return until };
+            let call = self.unanswered.remove(at);
+            self.answer(call);
+        }
+    }
+
+    fn count(&self, method: Method) -> usize {
+        self.writes.iter().filter(|(m, ..)| *m == method).count()
+    }
+}
+
+#[test]
+fn a_set_is_scaled_up_and_down_and_then_nothing_is_written() {
+    let mut cluster = Cluster::new(3);
+    cluster.run();
+    assert!(cluster.manager.has_synced());
+    assert_eq!((cluster.pods.len(), cluster.count(Method::Post)), (3, 3));
+    assert_eq!(cluster.set["status"]["replicas"], 3);
+    assert_eq!(cluster.events.len(), 3);
+    assert!(cluster.events.iter().all(|event| event.starts_with("Created pod: web-")), "{:?}", cluster.events);
+
+    cluster.scale(7);
+    assert_eq!((cluster.pods.len(), cluster.count(Method::Post)), (7, 7));
+    cluster.scale(2);
+    assert_eq!((cluster.pods.len(), cluster.count(Method::Delete)), (2, 5));
+    assert_eq!(
+        cluster.set["status"],
+        json!({"replicas": 2, "fullyLabeledReplicas": 2, "terminatingReplicas": 0, "observedGeneration": 3})
+    );
+
+    let writes = cluster.writes.len();
+    for _ in 0..10 {
+        cluster.advance(Duration::from_secs(10));
+        cluster.run();
+    }
+    assert_eq!(cluster.writes.len(), writes);
+}
+
+#[test]
+fn the_same_inputs_give_the_same_requests() {
+    let play = || {
+        let mut cluster = Cluster::new(20);
+        cluster.run();
+        cluster.scale(5);
+        cluster.writes
+    };
+    assert_eq!(play(), play());
+}
+
+#[test]
+fn a_call_without_an_answer_is_cancelled_in_time_and_tried_again() {
+    let mut cluster = Cluster::new(1);
+    cluster.run();
+    cluster.silent = Some("/status");
+    cluster.scale(2);
+    let lost = cluster.unanswered[0].clone();
+    assert!(lost.request.path.ends_with("/status"), "{lost:?}");
+    cluster.advance(lost.deadline.since(cluster.now.instant));
+    assert_eq!(cluster.cancelled, [lost.id]);
+
+    // The write is tried again on a fresh copy at once; that read is answered, and the next write too.
+    cluster.silent = None;
+    cluster.unanswered.retain(|call| call.id != lost.id);
+    cluster.run();
+    cluster.advance(Duration::from_secs(1));
+    cluster.run();
+    assert_eq!(cluster.set["status"]["replicas"], 2);
+    assert_eq!(cluster.manager.handle_input(cluster.now, Input::End { call: lost.id }), Err(Misuse::UnknownCall));
+}
+
+#[test]
+fn a_stop_cancels_the_watches_and_waits_for_writes_but_not_for_long() {
+    let mut cluster = Cluster::new(1);
+    cluster.run();
+    cluster.silent = Some("/status");
+    cluster.scale(2);
+    let write = cluster.unanswered[0].clone();
+
+    cluster.give(Input::Stop);
+    let until = cluster.settle().unwrap();
+    assert!(until.since(cluster.now.instant) < Duration::from_secs(1));
+    let watches: Vec<CallId> = cluster.watches.values().copied().collect();
+    assert!(watches.iter().all(|watch| cluster.cancelled.contains(watch)), "{:?}", cluster.cancelled);
+    assert!(!cluster.stopped);
+
+    cluster.advance(until.since(cluster.now.instant));
+    assert!(cluster.stopped);
+    assert!(cluster.cancelled.contains(&write.id));
+}
+
+#[test]
+fn a_stop_ends_at_once_when_the_last_write_is_answered() {
+    let mut cluster = Cluster::new(1);
+    cluster.run();
+    cluster.silent = Some("/status");
+    cluster.scale(2);
+    cluster.give(Input::Stop);
+    cluster.settle();
+    cluster.silent = None;
+    let write = cluster.unanswered.remove(0);
+    cluster.answer(write);
+    cluster.settle();
+    assert!(cluster.stopped);
+}
+
+#[test]
+fn an_input_before_the_outputs_are_drained_is_refused() {
+    let mut cluster = Cluster::new(1);
+    assert!(matches!(cluster.manager.poll_output(cluster.now), Output::Call(_)));
+    assert_eq!(cluster.manager.handle_input(cluster.now, Input::Timeout), Err(Misuse::NotDrained));
+}

@@ -1,0 +1,157 @@
+//! The controller of one kind of sets at work: its informer, its queue, and the syncs under way.
+
+use alloc::collections::BTreeMap;
+
+use super::Config;
+use crate::informer::{Change, HandlerId, HandlerOptions};
+use crate::key::Key;
+use crate::machine::Fed;
+use crate::object::{Pod, ReplicaSet, ReplicaSetKind};
+use crate::recorder::Event;
+use crate::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, Sync, Ticket, Wakeups, index_sets, is_ready};
+use crate::request::{Outcome, Request};
+use crate::store::Store;
+use crate::time::{Instant, Now};
+use crate::workqueue::{self, Get, Priority, WorkQueue, rate};
+
+/// One controller of a manager.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) sets: Fed<ReplicaSet>,
+    handler: HandlerId,
+    controller: ReplicaSetController,
+    queue: WorkQueue<Key>,
+    syncs: BTreeMap<Key, Sync>,
+    concurrent_syncs: usize,
+}
+
+impl Worker {
+    pub(super) fn new(kind: ReplicaSetKind, config: &Config, seed: u64) -> Self {
+        let mut sets = super::informer(kind.resource(), config, seed, index_sets);
+        let handler = sets.informer.add_handler(Now::default(), HandlerOptions::default());
+        let options = ReplicaSetOptions { burst: config.limits.burst_replicas, ..ReplicaSetOptions::new(kind) };
+        Self {
+            sets,
+            handler,
+            controller: ReplicaSetController::new(options),
+            queue: WorkQueue::new(rate::default_controller()),
+            syncs: BTreeMap::new(),
+            concurrent_syncs: config.limits.concurrent_syncs,
+        }
+    }
+
+    /// Routes what has changed in the cache of sets. Work is in proportion to the number of changes.
+    pub(super) fn handle_set_changes(&mut self, now: Now) {
+        while let Some((_, change)) = self.sets.informer.poll_change(self.handler) {
+            let (priority, wakeups) = match &change {
+                Change::Add { object, initial: true } => (Priority::Low, self.controller.handle_set_added(object)),
+                Change::Add { object, .. } => (Priority::Normal, self.controller.handle_set_added(object)),
+                Change::Update { old, new } => (Priority::Normal, self.controller.handle_set_updated(old, new)),
+                Change::Delete(deletion) => match deletion.object() {
+                    Some(set) => (Priority::Normal, self.controller.handle_set_deleted(set)),
+                    None => continue,
+                },
+            };
+            self.wake(wakeups, priority, now.instant);
+        }
+    }
+
+    /// Routes a change in the cache of pods.
+    pub(super) fn handle_pod_change(&mut self, change: &Change<Pod>, pods: &Store<Pod>, now: Now) {
+        let caches = Caches { pods, sets: self.sets.informer.store() };
+        let (priority, wakeups) = match change {
+            Change::Add { object, initial: true } => {
+                (Priority::Low, self.controller.handle_pod_added(object, caches, now))
+            }
+            Change::Add { object, .. } => (Priority::Normal, self.controller.handle_pod_added(object, caches, now)),
+            Change::Update { old, new } => {
+                (Priority::Normal, self.controller.handle_pod_updated(old, new, caches, now))
+            }
+            Change::Delete(deletion) => match deletion.object() {
+                Some(pod) => (Priority::Normal, self.controller.handle_pod_deleted(pod, caches)),
+                None => return,
+            },
+        };
+        self.wake(wakeups, priority, now.instant);
+    }
+
+    /// The next request of a sync, beginning more syncs as long as there is something to do and room for them.
+    pub(super) fn poll_request(&mut self, pods: &Store<Pod>, now: Now) -> Option<(Key, Ticket, Request)> {
+        loop {
+            for (key, sync) in &mut self.syncs {
+                if let Some((ticket, request)) = sync.poll_request() {
+                    return Some((key.clone(), ticket, request));
+                }
+            }
+            if self.syncs.len() >= self.concurrent_syncs {
+                return None;
+            }
+            let Get::Item(key) = self.queue.poll_get(now.instant) else { return None };
+            let caches = Caches { pods, sets: self.sets.informer.store() };
+            let sync = self.controller.begin_sync(&key, caches, now);
+            self.keep_or_finish(key, sync, now.instant);
+        }
+    }
+
+    /// Takes the outcome of a request of a sync, and says what events are to be recorded.
+    pub(super) fn handle_outcome(
+        &mut self,
+        pods: &Store<Pod>,
+        (key, ticket): (Key, Ticket),
+        outcome: Outcome,
+        now: Now,
+        mut record: impl FnMut(Event),
+    ) {
+        let Some(mut sync) = self.syncs.remove(&key) else { return };
+        let caches = Caches { pods, sets: self.sets.informer.store() };
+        sync.handle_outcome(&mut self.controller, caches, ticket, outcome, now);
+        while let Some(event) = sync.poll_event() {
+            record(event);
+        }
+        self.keep_or_finish(key, sync, now.instant);
+    }
+
+    /// Whether every set that is known is as it should be; see [`is_ready`].
+    pub(super) fn all_ready(&self) -> bool {
+        self.sets.informer.has_synced() && self.sets.informer.store().iter().all(|set| is_ready(set))
+    }
+
+    /// The kind of sets it is for.
+    pub(super) fn kind(&self) -> ReplicaSetKind {
+        self.controller.options().kind
+    }
+
+    /// When a sync may begin, if there is room for one.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.queue.next_deadline().filter(|_| self.syncs.len() < self.concurrent_syncs)
+    }
+
+    fn keep_or_finish(&mut self, key: Key, sync: Sync, now: Instant) {
+        let Some(finish) = sync.finish() else {
+            self.syncs.insert(key, sync);
+            return;
+        };
+        let again = finish.again_after;
+        let finish = match (&finish.result, again) {
+            (Ok(()), None) => workqueue::Finish::Done,
+            (Ok(()), Some(delay)) => workqueue::Finish::After(delay),
+            (Err(failure), _) => {
+                log::debug!("{key}: {failure}");
+                workqueue::Finish::Retry
+            }
+        };
+        self.queue.finish(now, &key, finish);
+        if let (workqueue::Finish::Retry, Some(delay)) = (finish, again) {
+            self.queue.add_after(now, key, delay);
+        }
+    }
+
+    fn wake(&mut self, wakeups: Wakeups, priority: Priority, now: Instant) {
+        for key in wakeups.now {
+            self.queue.add_with(now, key, priority);
+        }
+        for (key, delay) in wakeups.later {
+            self.queue.add_after(now, key, delay);
+        }
+    }
+}

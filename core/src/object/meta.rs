@@ -1,0 +1,142 @@
+//! The metadata of an object, as far as a controller needs it.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
+
+use super::labels::Labels;
+use super::lenient::{Text, nullable};
+use super::owner::{OwnerReference, OwnerReferenceWire};
+use crate::key::Key;
+use crate::resource_version::ResourceVersion;
+use crate::time::Timestamp;
+use crate::uid::Uid;
+
+/// What the built-in views keep of `metadata`.
+///
+/// Annotations, finalizers, managed fields and owners that are not the controller are skipped without being built.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Meta {
+    /// Namespace and name.
+    pub key: Key,
+    /// `uid`.
+    pub uid: Uid,
+    /// `resourceVersion`.
+    pub resource_version: ResourceVersion,
+    /// `generation`: grows with each change of the spec.
+    pub generation: i64,
+    /// `creationTimestamp`.
+    pub creation: Option<Timestamp>,
+    /// `deletionTimestamp`: the object is terminating.
+    pub deletion: Option<Timestamp>,
+    /// `labels`.
+    pub labels: Labels,
+    /// The first owner with `controller: true`, as apimachinery's `GetControllerOf` picks it.
+    pub controller: Option<Box<OwnerReference>>,
+}
+
+impl Meta {
+    /// Namespace; empty for a cluster-scoped object.
+    pub fn namespace(&self) -> &str {
+        self.key.namespace()
+    }
+
+    /// Name.
+    pub fn name(&self) -> &str {
+        self.key.name()
+    }
+
+    /// Whether the managing controller is the object with this uid (apimachinery `IsControlledBy`).
+    pub fn is_controlled_by(&self, uid: &Uid) -> bool {
+        self.controller.as_ref().is_some_and(|owner| owner.uid == *uid)
+    }
+}
+
+impl fmt::Debug for Meta {
+    /// Key and version, never more.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.key, self.resource_version)
+    }
+}
+
+impl<'de> Deserialize<'de> for Meta {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(MetaWire::<IgnoredAny>::deserialize(deserializer)?.to_meta())
+    }
+}
+
+/// Metadata as it stands in JSON. `A` is what is wanted of the annotations.
+#[derive(Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "A: Default + Deserialize<'de>, 'de: 'a"))]
+pub(in crate::object) struct MetaWire<'a, A = IgnoredAny> {
+    pub(in crate::object) annotations: A,
+    #[serde(borrow)]
+    namespace: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    uid: Text<'a>,
+    #[serde(borrow)]
+    resource_version: Text<'a>,
+    #[serde(deserialize_with = "nullable")]
+    generation: i64,
+    #[serde(deserialize_with = "time")]
+    creation_timestamp: Option<Timestamp>,
+    #[serde(deserialize_with = "time")]
+    deletion_timestamp: Option<Timestamp>,
+    labels: Labels,
+    #[serde(borrow, deserialize_with = "nullable")]
+    owner_references: Vec<OwnerReferenceWire<'a>>,
+}
+
+impl<A> MetaWire<'_, A> {
+    pub(in crate::object) fn to_meta(&self) -> Meta {
+        Meta {
+            key: Key::new(&self.namespace, &self.name),
+            uid: Uid::new(&self.uid),
+            resource_version: ResourceVersion::new(&self.resource_version),
+            generation: self.generation,
+            creation: self.creation_timestamp,
+            deletion: self.deletion_timestamp,
+            labels: self.labels.clone(),
+            controller: self.owner_references.iter().find(|owner| owner.controller).map(|owner| Box::new(owner.into())),
+        }
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: a `metav1.Time`; `null` and the zero time of Go are none.
+pub(in crate::object) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let text = Text::deserialize(deserializer)?;
+    if text.is_empty() || *text == *"0001-01-01T00:00:00Z" {
+        return Ok(None);
+    }
+    Timestamp::parse(&text).map(Some).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_controller_is_the_owner_and_null_is_nothing() {
+        let json = r#"{"namespace":"shop","name":"a","uid":"u","resourceVersion":"5","generation":null,
+            "creationTimestamp":null,"deletionTimestamp":"2026-03-14T09:26:53Z","labels":null,"annotations":{"x":"y"},
+            "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"1"},
+            {"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"2","controller":true,"blockOwnerDeletion":null}]}"#;
+        let meta: Meta = serde_json::from_str(json).unwrap();
+        assert_eq!(alloc::format!("{meta:?}"), "shop/a@5");
+        assert!(meta.is_controlled_by(&Uid::new("2")));
+        assert!(!meta.is_controlled_by(&Uid::new("1")));
+        assert_eq!((meta.generation, meta.creation, meta.labels.len()), (0, None, 0));
+        assert!(meta.deletion.is_some());
+    }
+
+    #[test]
+    fn a_field_of_another_type_is_an_error() {
+        for json in [r#"{"name":5}"#, r#"{"labels":[]}"#, r#"{"generation":"1"}"#, r#"{"creationTimestamp":"noon"}"#] {
+            assert!(serde_json::from_str::<Meta>(json).is_err(), "{json}");
+        }
+    }
+}

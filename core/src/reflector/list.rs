@@ -1,0 +1,172 @@
+//! A list in progress: page after page until it is whole.
+
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::config::Config;
+use super::failure::{Cause, Doing};
+use super::store::ReflectorStore;
+use crate::error::{Full, Malformed};
+use crate::object::Decode;
+use crate::request::{Query, Request};
+use crate::resource_version::ResourceVersion;
+use crate::wire::ListBody;
+
+/// The pages of one list.
+///
+/// Mirrors client-go `tools/pager/pager.go`, `List`, and `tools/cache/reflector.go`, `list`.
+#[derive(Debug)]
+pub(super) struct List<T> {
+    /// The version that was asked for at first.
+    version: ResourceVersion,
+    /// Objects asked for in a page; zero for all at once.
+    page_size: u32,
+    /// Whether the list was asked for at version 0, and came in pages all the same.
+    from_zero: bool,
+    paged: bool,
+    /// Whether this is the unpinned list after a pinned one failed.
+    repeated: bool,
+    /// Whether the whole is asked for at once because a token was too old.
+    in_full: bool,
+    /// The token of the page that is asked for.
+    token: String,
+    /// The version of the first page: that of the list.
+    first_version: Option<ResourceVersion>,
+    objects: Vec<Arc<T>>,
+}
+
+/// What a page was.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// There is a further one. Whether this one brought objects.
+    Further { progress: bool },
+    /// It was the last one; the list is as of this version.
+    Last(ResourceVersion),
+}
+
+impl<T: Decode> List<T> {
+    /// A list at `version` at least. `paged` says that the server was seen to page a list from any version.
+    pub(super) fn new(config: &Config, version: ResourceVersion, paged: bool) -> Self {
+        let from_cache = !version.is_none() && !version.is_zero();
+        let page_size = match config.page_size {
+            Some(size) => size,
+            // A server answers such a list from its cache only where no limit is asked for.
+            None if from_cache && !paged => 0,
+            None => config.limits.list_page,
+        };
+        Self {
+            from_zero: version.is_zero(),
+            paged: false,
+            version,
+            page_size,
+            repeated: false,
+            in_full: false,
+            token: String::new(),
+            first_version: None,
+            objects: Vec::new(),
+        }
+    }
+
+    /// The list again, without a version, in pages of the same size.
+    pub(super) fn into_unpinned(self) -> Self {
+        Self { version: ResourceVersion::NONE, repeated: true, paged: false, ..self.again(false) }
+    }
+
+    /// The list again, all at once.
+    pub(super) fn into_full(self) -> Self {
+        self.again(true)
+    }
+
+    fn again(self, in_full: bool) -> Self {
+        Self { in_full, token: String::new(), first_version: None, objects: Vec::new(), ..self }
+    }
+
+    pub(super) fn request(&self, config: &Config) -> Request {
+        let mut query = query(config);
+        if !self.in_full && self.page_size > 0 {
+            query = query.pair("limit", self.page_size);
+        }
+        query = if self.is_later_page() {
+            // The token holds the version; to tell both is an error.
+            query.pair("continue", &self.token)
+        } else {
+            query.pair_if("resourceVersion", &alloc::format!("{}", self.version))
+        };
+        Request::get(query.finish())
+    }
+
+    pub(super) fn doing(&self) -> Doing {
+        if self.repeated {
+            Doing::Repeated
+        } else if self.version.is_none() {
+            Doing::Unpinned
+        } else {
+            Doing::Pinned
+        }
+    }
+
+    pub(super) fn is_later_page(&self) -> bool {
+        !self.token.is_empty()
+    }
+
+    /// Takes a piece of a page. Its objects are held as the store wants them to be.
+    pub(super) fn handle_body<S: ReflectorStore<T>>(
+        &mut self,
+        config: &Config,
+        body: &mut ListBody,
+        mut piece: &[u8],
+        store: &mut S,
+    ) -> Result<(), Cause> {
+        let undecodable = |e: Malformed| Cause::Undecodable(e.into());
+        while let Some(item) = body.next_item(&mut piece).map_err(Cause::Undecodable)? {
+            let object = T::decode(item, &config.resource).map_err(undecodable)?;
+            if object.name().is_empty() {
+                return Err(undecodable(Malformed::new("list", "an item has no name")));
+            }
+            if self.objects.len() >= config.limits.list_objects {
+                let full = Full { limit: "list_objects", bound: config.limits.list_objects };
+                return Err(Cause::Undecodable(full.into()));
+            }
+            let held = store.hold(object).map_err(|e| Cause::Store(e.to_string()))?;
+            self.objects.push(held);
+        }
+        Ok(())
+    }
+
+    /// Takes the end of a page; `before` is how many objects there were before it.
+    pub(super) fn handle_end(&mut self, body: ListBody, before: usize) -> Result<Page, Malformed> {
+        let meta = body.finish()?;
+        if meta.resource_version.is_none() {
+            return Err(Malformed::new("list", "it has no resource version"));
+        }
+        let version = self.first_version.get_or_insert(meta.resource_version).clone();
+        self.token = meta.continue_token;
+        Ok(if self.token.is_empty() {
+            Page::Last(version)
+        } else {
+            self.paged = true;
+            Page::Further { progress: self.objects.len() > before }
+        })
+    }
+
+    /// Whether the server pages a list even where it may answer from a cache: it has none.
+    pub(super) const fn shows_no_cache(&self) -> bool {
+        self.from_zero && self.paged
+    }
+
+    pub(super) fn objects(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(super) fn take_objects(&mut self) -> Vec<Arc<T>> {
+        core::mem::take(&mut self.objects)
+    }
+}
+
+/// The collection's path and the selectors.
+pub(super) fn query(config: &Config) -> Query {
+    Query::new(config.resource.collection_path(&config.namespace))
+        .pair_if("labelSelector", &config.label_selector)
+        .pair_if("fieldSelector", &config.field_selector)
+}

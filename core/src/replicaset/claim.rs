@@ -1,0 +1,218 @@
+//! The claim: which pods a set owns, after it has adopted those it selects and released those it does not.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::answer::{CallFailure, body_of, written_meta};
+use super::template::{OwnerWire, controller_reference};
+use crate::object::selector::Selector;
+use crate::object::{Decode, Object, OwnerReference, Pod, ReplicaSet, Resource};
+use crate::request::{Method, Outcome, Request, STRATEGIC_MERGE_PATCH};
+use crate::resource_version::ResourceVersion;
+
+/// A set's claim to a number of pods, one request after the other.
+///
+/// Whether the set still exists and is not being deleted is asked once, before the first adoption; a set whose deletion the cache does not show yet
+/// would take back the pods that the garbage collector is letting go. Both patches name the uid of the pod.
+///
+/// Mirrors `pkg/controller/controller_ref_manager.go`, `PodControllerRefManager`.
+#[derive(Debug)]
+pub struct Claim {
+    set: Arc<ReplicaSet>,
+    owner: OwnerReference,
+    selector: Selector,
+    pods: alloc::vec::IntoIter<Arc<Pod>>,
+    recheck: Option<Result<(), String>>,
+    step: Option<Step>,
+    in_flight: bool,
+    claimed: Vec<Arc<Pod>>,
+    failures: Vec<String>,
+}
+
+/// What is to be done, or in flight.
+#[derive(Debug)]
+enum Step {
+    Adopt(Arc<Pod>),
+    Recheck(Arc<Pod>),
+    Release(Arc<Pod>),
+}
+
+impl Claim {
+    /// The claim of `set`, which selects by `selector`, to some of these pods.
+    pub fn new(set: Arc<ReplicaSet>, selector: Selector, pods: Vec<Arc<Pod>>) -> Self {
+        let owner = controller_reference(&set);
+        let mut claim = Self {
+            set,
+            owner,
+            selector,
+            pods: pods.into_iter(),
+            recheck: None,
+            step: None,
+            in_flight: false,
+            claimed: Vec::new(),
+            failures: Vec::new(),
+        };
+        claim.advance();
+        claim
+    }
+
+    /// The next request, if one is to be made now.
+    pub fn poll_request(&mut self) -> Option<Request> {
+        if self.in_flight {
+            return None;
+        }
+        let request = match self.step.as_ref()? {
+            Step::Recheck(_) => {
+                Request::get(self.set.kind().resource().object_path(self.set.namespace(), self.set.name(), ""))
+            }
+            Step::Adopt(pod) => {
+                log::info!("{:?}: adopting {pod:?}", self.set);
+                patch(pod, &AdoptWire { owner_references: [(&self.owner).into()], uid: String::from(&pod.uid()) })
+            }
+            Step::Release(pod) => {
+                log::info!("{:?}: releasing {pod:?}, whose labels no longer match", self.set);
+                let owner = DeleteOwnerWire { patch: "delete", uid: String::from(&self.owner.uid) };
+                patch(pod, &ReleaseWire { uid: String::from(&pod.uid()), owner_references: [owner] })
+            }
+        };
+        self.in_flight = true;
+        Some(request)
+    }
+
+    /// Takes the outcome of the request that was made. Returns a pod that was adopted and the version that it has now.
+    pub fn handle_outcome(&mut self, outcome: Outcome) -> Option<(Arc<Pod>, ResourceVersion)> {
+        self.in_flight = false;
+        let answer = body_of(outcome);
+        let mut adopted = None;
+        match (self.step.take()?, answer) {
+            (Step::Recheck(pod), answer) => {
+                self.recheck = Some(self.may_adopt(answer));
+                self.adopt(pod);
+            }
+            (Step::Adopt(pod), Ok(body)) => {
+                let version = written_meta(&body).map_or(ResourceVersion::NONE, |meta| meta.resource_version);
+                adopted = Some((Arc::clone(&pod), version));
+                self.claimed.push(pod);
+            }
+            (Step::Release(pod), Ok(_)) => log::debug!("{:?}: released {pod:?}", self.set),
+            // The pod is gone.
+            (_, Err(e)) if e.is_not_found() => {}
+            // The pod is another one of the same name, or has no owners any more.
+            (Step::Release(_), Err(e)) if e.is_invalid() => {}
+            (_, Err(e)) => self.failures.push(alloc::format!("{e}")),
+        }
+        if self.step.is_none() {
+            self.advance();
+        }
+        adopted
+    }
+
+    /// Whether all pods have been looked at.
+    pub fn is_done(&self) -> bool {
+        self.step.is_none()
+    }
+
+    /// Takes out the pods that are the set's, in the order they were given, and why others could not be claimed or released.
+    pub fn take(&mut self) -> (Vec<Arc<Pod>>, Vec<String>) {
+        (core::mem::take(&mut self.claimed), core::mem::take(&mut self.failures))
+    }
+
+    /// Looks at pods until one needs a request.
+    ///
+    /// Mirrors `ClaimObject`.
+    fn advance(&mut self) {
+        while self.step.is_none()
+            && let Some(pod) = self.pods.next()
+        {
+            let matches = self.selector.matches(pod.labels());
+            match pod.controller() {
+                Some(owner) if owner.uid != self.owner.uid => {}
+                Some(_) if matches => self.claimed.push(pod),
+                Some(_) if self.set.meta().deletion.is_none() => self.step = Some(Step::Release(pod)),
+                Some(_) => {}
+                None if matches
+                    && self.set.meta().deletion.is_none()
+                    && pod.deletion().is_none()
+                    && pod.namespace() == self.set.namespace() =>
+                {
+                    self.adopt(pod);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn adopt(&mut self, pod: Arc<Pod>) {
+        match &self.recheck {
+            None => self.step = Some(Step::Recheck(pod)),
+            Some(Ok(())) => self.step = Some(Step::Adopt(pod)),
+            Some(Err(why)) => {
+                let failure = alloc::format!("can't adopt Pod {} ({}): {why}", pod.key(), pod.uid());
+                self.failures.push(failure);
+            }
+        }
+    }
+
+    /// Whether the set as it is on the server may adopt.
+    ///
+    /// Mirrors `pkg/controller/controller_ref_manager.go`, `RecheckDeletionTimestamp`.
+    fn may_adopt(&self, answer: Result<Vec<u8>, CallFailure>) -> Result<(), String> {
+        let key = &self.set.meta().key;
+        let fresh = answer
+            .and_then(|body| ReplicaSet::decode(&body, self.set.kind().resource()).map_err(CallFailure::Unreadable))
+            .map_err(|e| alloc::format!("can't recheck DeletionTimestamp: {e}"))?;
+        if fresh.meta().uid != self.owner.uid {
+            return Err(alloc::format!(
+                "can't recheck DeletionTimestamp: original {} {key} is gone: got uid {}, wanted {}",
+                self.owner.kind,
+                fresh.meta().uid,
+                self.owner.uid
+            ));
+        }
+        match fresh.meta().deletion {
+            Some(at) => Err(alloc::format!("{key} has just been deleted at {at}")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PatchWire<'a, T> {
+    metadata: &'a T,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AdoptWire<'a> {
+    owner_references: [OwnerWire<'a>; 1],
+    uid: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReleaseWire {
+    uid: String,
+    owner_references: [DeleteOwnerWire; 1],
+}
+
+#[derive(Serialize)]
+struct DeleteOwnerWire {
+    #[serde(rename = "$patch")]
+    patch: &'static str,
+    uid: String,
+}
+
+fn patch(pod: &Pod, metadata: &impl Serialize) -> Request {
+    Request {
+        method: Method::Patch,
+        path: Resource::PODS.object_path(pod.namespace(), pod.name(), ""),
+        content_type: STRATEGIC_MERGE_PATCH,
+        body: serde_json::to_vec(&PatchWire { metadata }).expect("a struct of texts has a JSON form"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The caches that the controller reads, and the indexes it needs in them.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use crate::error::Misuse;
+use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
+use crate::resource_version::ResourceVersion;
+use crate::store::{IndexFunction, Store, namespace_index};
+use crate::uid::Uid;
+
+/// The index of pods by their controller, and of those without one by their namespace.
+const BY_CONTROLLER: &str = "replicaset.pods-by-controller";
+/// The index of sets by the uid of their controller.
+const SETS_BY_CONTROLLER: &str = "replicaset.sets-by-controller";
+/// The index of pods and of sets by namespace.
+const BY_NAMESPACE: &str = "replicaset.by-namespace";
+
+/// Adds to a cache of pods the indexes that the controller needs. Indexes that are there already are kept.
+///
+/// Mirrors `pkg/controller/controller_utils.go`, `AddPodControllerIndexer`.
+pub fn index_pods(pods: &mut Store<Pod>) {
+    let by_controller: IndexFunction<Pod> = Box::new(|pod, value| {
+        match pod.controller() {
+            Some(owner) => value(&controller_value(pod.namespace(), &owner.kind, &owner.name, &owner.uid)),
+            None => value(&orphan_value(pod.namespace())),
+        }
+        Ok(())
+    });
+    add(pods, BY_CONTROLLER, by_controller);
+    add(pods, BY_NAMESPACE, namespace_index());
+}
+
+/// Adds to a cache of sets the indexes that the controller needs. Indexes that are there already are kept.
+pub fn index_sets(sets: &mut Store<ReplicaSet>) {
+    let by_controller: IndexFunction<ReplicaSet> = Box::new(|set, value| {
+        if let Some(owner) = &set.meta().controller {
+            value(&owner.uid.to_string());
+        }
+        Ok(())
+    });
+    add(sets, SETS_BY_CONTROLLER, by_controller);
+    add(sets, BY_NAMESPACE, namespace_index());
+}
+
+fn add<T>(store: &mut Store<T>, name: &str, function: IndexFunction<T>) {
+    // These functions refuse nothing; the only error is that the index is there.
+    if let Err(Misuse::IndexExists) = store.add_index(name, function) {
+        log::trace!("index {name} is there already");
+    }
+}
+
+/// The caches of pods and sets, prepared by [`index_pods`] and [`index_sets`]. Without the indexes nothing is found.
+#[derive(Clone, Copy, Debug)]
+pub struct Caches<'a> {
+    /// The pods.
+    pub pods: &'a Store<Pod>,
+    /// The sets of the kind that the controller is for.
+    pub sets: &'a Store<ReplicaSet>,
+}
+
+impl<'a> Caches<'a> {
+    pub(super) fn pods_version(&self) -> &'a ResourceVersion {
+        self.pods.resource_version()
+    }
+
+    /// The pods whose controller is this set, by namespace, kind, name and uid, and behind them those of its namespace that have none.
+    ///
+    /// Mirrors `pkg/controller/controller_utils.go`, `FilterPodsByOwner`.
+    pub(super) fn owned_and_orphans(&self, set: &ReplicaSet) -> Vec<Arc<Pod>> {
+        let owned = controller_value(set.namespace(), &set.kind().resource().kind, set.name(), &set.meta().uid);
+        let orphans = orphan_value(set.namespace());
+        [owned, orphans].iter().flat_map(|value| self.pods.by_index(BY_CONTROLLER, value)).flatten().cloned().collect()
+    }
+
+    /// The set that an owner reference in a namespace names, if it is there with this uid.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `resolveControllerRef`.
+    pub(super) fn resolve(&self, namespace: &str, owner: &OwnerReference, kind: &str) -> Option<&'a Arc<ReplicaSet>> {
+        if *owner.kind != *kind {
+            return None;
+        }
+        let key = crate::key::Key::new(namespace, &owner.name);
+        self.sets.get(key.as_str()).filter(|set| set.meta().uid == owner.uid)
+    }
+
+    /// The sets that select an orphan. A pod without labels is selected by none, and a selector that is absent or empty selects none here.
+    ///
+    /// Mirrors client-go `listers/apps/v1/replicaset_expansion.go`, `GetPodReplicaSets`.
+    pub(super) fn selecting(&self, pod: &Pod) -> impl Iterator<Item = &'a Arc<ReplicaSet>> {
+        let sets = self.sets.by_index(BY_NAMESPACE, pod.namespace()).into_iter().flatten();
+        sets.filter(move |set| {
+            !pod.labels().is_empty()
+                && set.selector().is_ok_and(|selector| !selector.matches_everything() && selector.matches(pod.labels()))
+        })
+    }
+
+    /// The pods of all sets that have the same controller as this one: those that their selectors select. None if it has no controller.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `getIndirectlyRelatedPods`.
+    pub(super) fn related(&self, set: &ReplicaSet) -> Vec<Arc<Pod>> {
+        let Some(owner) = &set.meta().controller else {
+            log::debug!("{set:?} has no controller, so no related pods");
+            return Vec::new();
+        };
+        let siblings = self.sets.by_index(SETS_BY_CONTROLLER, &owner.uid.to_string()).into_iter().flatten();
+        let siblings: Vec<&Arc<ReplicaSet>> =
+            siblings.filter(|sibling| sibling.namespace() == set.namespace()).collect();
+        log::debug!("{set:?}: related sets {siblings:?}");
+        let pods = self.pods.by_index(BY_NAMESPACE, set.namespace()).into_iter().flatten();
+        pods.filter(|pod| {
+            siblings.iter().any(|set| set.selector().is_ok_and(|selector| selector.matches(pod.labels())))
+        })
+        .cloned()
+        .collect()
+    }
+}
+
+fn controller_value(namespace: &str, kind: &str, name: &str, uid: &Uid) -> String {
+    let mut value = orphan_value(namespace);
+    // Writing to a string cannot fail.
+    let _ = write!(value, "{kind}/{name}/{uid}");
+    value
+}
+
+fn orphan_value(namespace: &str) -> String {
+    let mut value = String::from(namespace);
+    value.push('/');
+    value
+}

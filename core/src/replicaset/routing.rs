@@ -1,0 +1,169 @@
+//! Routing: which sets a change of a pod or a set concerns.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::ReplicaSetController;
+use super::index::Caches;
+use crate::key::Key;
+use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
+use crate::time::Now;
+
+/// The sets that are to be synced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Wakeups {
+    /// To be queued now. A key may come more than once.
+    pub now: Vec<Key>,
+    /// To be queued after a while.
+    pub later: Vec<(Key, Duration)>,
+}
+
+/// The handlers. The change must be in the caches when they are told of it, or the sync that follows may not see it.
+///
+/// They observe expectations, so each change must be told once. Work is in proportion to the number of sets in the namespace for an orphan, else
+/// a constant.
+impl ReplicaSetController {
+    /// A set was added to the cache.
+    pub fn handle_set_added(&mut self, set: &ReplicaSet) -> Wakeups {
+        log::debug!("adding {set:?}");
+        Wakeups::of(set)
+    }
+
+    /// A set in the cache has changed.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `updateRS`.
+    pub fn handle_set_updated(&mut self, old: &ReplicaSet, new: &ReplicaSet) -> Wakeups {
+        if old.meta().uid != new.meta().uid {
+            let _ = self.handle_set_deleted(old);
+        }
+        if old.replicas() != new.replicas() {
+            log::debug!("{new:?}: wanted replicas changed from {} to {}", old.replicas(), new.replicas());
+        }
+        Wakeups::of(new)
+    }
+
+    /// A set has gone from the cache; `set` is its last known state.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deleteRS`.
+    pub fn handle_set_deleted(&mut self, set: &ReplicaSet) -> Wakeups {
+        log::debug!("deleting {set:?}");
+        let uid = &set.meta().uid;
+        self.expectations.delete(uid);
+        self.rejections.delete(uid);
+        self.guard.clear_uid(&set.meta().key, uid);
+        Wakeups::of(set)
+    }
+
+    /// A pod was added to the cache.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `addPod`.
+    pub fn handle_pod_added(&mut self, pod: &Pod, caches: Caches<'_>, now: Now) -> Wakeups {
+        if pod.deletion().is_some() {
+            // After a restart a pod may first be seen while it is being deleted.
+            return self.handle_pod_deleted(pod, caches);
+        }
+        let mut wakeups = Wakeups::default();
+        match pod.controller() {
+            Some(owner) => {
+                if let Some(set) = self.resolve(pod, owner, caches) {
+                    log::debug!("{pod:?} created for {set:?}");
+                    self.expectations.creation_observed(&set.meta().uid);
+                    self.rejections.handle_pod(&set.meta().uid, None, pod, now);
+                    wakeups.wake(set);
+                }
+            }
+            None => wakeups.wake_all(pod, caches),
+        }
+        wakeups
+    }
+
+    /// A pod in the cache has changed.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `updatePod`.
+    pub fn handle_pod_updated(&mut self, old: &Pod, new: &Pod, caches: Caches<'_>, now: Now) -> Wakeups {
+        let mut wakeups = Wakeups::default();
+        if old.resource_version() == new.resource_version() {
+            // A resync: nothing has changed.
+            return wakeups;
+        }
+        let labels_changed = old.labels() != new.labels();
+        if new.deletion().is_some() {
+            // A pod that is being deleted counts as deleted: its replacement need not wait until it has gone.
+            wakeups.append(self.handle_pod_deleted(new, caches));
+            if labels_changed {
+                wakeups.append(self.handle_pod_deleted(old, caches));
+            }
+            return wakeups;
+        }
+        let owner_changed = old.controller() != new.controller();
+        if owner_changed
+            && let Some(owner) = old.controller()
+            && let Some(set) = self.resolve(old, owner, caches)
+        {
+            wakeups.wake(set);
+        }
+        match new.controller() {
+            Some(owner) => {
+                if let Some(set) = self.resolve(new, owner, caches) {
+                    log::debug!("{new:?} of {set:?} has changed");
+                    self.rejections.handle_pod(&set.meta().uid, Some(old), new, now);
+                    wakeups.wake(set);
+                    if !old.is_ready()
+                        && new.is_ready()
+                        && let Ok(seconds @ 1..) = u64::try_from(set.min_ready_seconds())
+                    {
+                        wakeups.later.push((set.meta().key.clone(), Duration::from_secs(seconds)));
+                    }
+                }
+            }
+            None if labels_changed || owner_changed => wakeups.wake_all(new, caches),
+            None => {}
+        }
+        wakeups
+    }
+
+    /// A pod has gone from the cache, or is being deleted; `pod` is its last known state.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deletePod`.
+    pub fn handle_pod_deleted(&mut self, pod: &Pod, caches: Caches<'_>) -> Wakeups {
+        let mut wakeups = Wakeups::default();
+        if let Some(owner) = pod.controller()
+            && let Some(set) = self.resolve(pod, owner, caches)
+        {
+            log::debug!("{pod:?} of {set:?} deleted");
+            self.expectations.deletion_observed(&set.meta().uid, pod.key());
+            wakeups.wake(set);
+        }
+        wakeups
+    }
+
+    fn resolve<'a>(&self, pod: &Pod, owner: &OwnerReference, caches: Caches<'a>) -> Option<&'a Arc<ReplicaSet>> {
+        caches.resolve(pod.namespace(), owner, &self.options.kind.resource().kind)
+    }
+}
+
+impl Wakeups {
+    fn of(set: &ReplicaSet) -> Self {
+        let mut wakeups = Self::default();
+        wakeups.wake(set);
+        wakeups
+    }
+
+    fn wake(&mut self, set: &ReplicaSet) {
+        self.now.push(set.meta().key.clone());
+    }
+
+    fn wake_all(&mut self, orphan: &Pod, caches: Caches<'_>) {
+        for set in caches.selecting(orphan) {
+            log::debug!("orphan {orphan:?} matches {set:?}");
+            self.wake(set);
+        }
+    }
+
+    fn append(&mut self, mut others: Self) {
+        self.now.append(&mut others.now);
+        self.later.append(&mut others.later);
+    }
+}

@@ -1,0 +1,63 @@
+//! Pods made from templates.
+
+use sanskube::object::OwnerReference;
+use sanskube::replicaset::template::{controller_reference, create_request, pod_from_template};
+use serde_json::{Value, json};
+
+use super::super::Check;
+use super::{body_of, logged, same_error, set};
+
+pub(in super::super) fn replay(case: &Value, check: &mut Check) {
+    let (input, want) = (&case["input"], &case["want"]);
+    let set = set(&input["replicaSet"]);
+    let owner = match &input["controllerRef"] {
+        Value::Null if input["controllerRefIsNil"] == true => None,
+        Value::Null => Some(controller_reference(&set)),
+        reference => Some(reference_of(reference)),
+    };
+    let mut pod: Value = serde_json::from_slice(&pod_from_template(&set, owner.as_ref())).unwrap_or_default();
+    // What every pod is; the vectors have the bare pod here.
+    check.same("kind", &json!(["Pod", "v1"]), &json!([pod["kind"].take(), pod["apiVersion"].take()]));
+    check.same("pod", &without_false_flags(&want["pod"]), &pod);
+
+    let Some(owner) = owner else {
+        // Here an owner reference cannot be absent: the types rule it out.
+        check.apply_rule("owner-is-not-optional");
+        same_error(check, "error", &want["error"], Some("no owner"));
+        return;
+    };
+    let created = create_request(input["namespace"].as_str().unwrap_or_default(), &set, &owner);
+    same_error(check, "error", &want["error"], created.as_ref().err().map(ToString::to_string).as_deref());
+    match &created {
+        Ok(request) => check.same("request", &want["request"], &logged("create_pod", request)),
+        Err(_) => check.same("request", &want["request"], &Value::Null),
+    }
+    if let Ok(request) = created {
+        check.same("status", &json!({}), &body_of(&request)["status"]);
+    }
+}
+
+/// In this project's owner references a flag is true or it is not; absent and false are one.
+fn without_false_flags(pod: &Value) -> Value {
+    let mut pod = pod.clone();
+    for owner in pod["metadata"]["ownerReferences"].as_array_mut().into_iter().flatten() {
+        for flag in ["controller", "blockOwnerDeletion"] {
+            if owner[flag] == false {
+                owner[flag].take();
+            }
+        }
+    }
+    pod
+}
+
+fn reference_of(json: &Value) -> OwnerReference {
+    let text = |field: &str| json[field].as_str().unwrap_or_default();
+    OwnerReference {
+        api_version: text("apiVersion").into(),
+        kind: text("kind").into(),
+        name: text("name").into(),
+        uid: text("uid").into(),
+        controller: json["controller"] == true,
+        block_owner_deletion: json["blockOwnerDeletion"] == true,
+    }
+}

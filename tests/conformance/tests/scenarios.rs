@@ -1,0 +1,106 @@
+//! The recorded scenarios, as tests: each played in a world with virtual time.
+
+use std::path::{Path, PathBuf};
+
+use sanskube_apiserver::{Config, Server, ServerConfig};
+use sanskube_conformance::scenarios::{Place, Remote, run_file};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/scenarios").join(format!("{name}.json.gz"))
+}
+
+/// One test a scenario.
+macro_rules! scenarios {
+    ($($name:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $name() {
+                assert!(run_file(&path(stringify!($name)), &Place::World), "see the differences above");
+            }
+        )*
+
+        #[test]
+        fn every_scenario_is_a_test() {
+            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/scenarios");
+            let mut files: Vec<String> = std::fs::read_dir(directory)
+                .unwrap()
+                .map(|file| file.unwrap().file_name().into_string().unwrap().replace(".json.gz", ""))
+                .collect();
+            files.sort();
+            assert_eq!(files, [$(stringify!($name)),*]);
+        }
+    };
+}
+
+scenarios! {
+    adoption_by_match_expressions,
+    apiserver_down_while_idle,
+    apiserver_killed_mid_scale,
+    burst_1000_default_client_limits,
+    burst_700_quota_450,
+    controller_killed_mid_scale,
+    create_one_default,
+    delete_background,
+    delete_foreground,
+    delete_order_age,
+    delete_order_colocation,
+    delete_order_cost,
+    delete_order_cost_after_readiness,
+    delete_order_readiness,
+    fully_labeled_replicas,
+    gc_background,
+    gc_foreground,
+    gc_orphan,
+    label_change_and_back,
+    labels_only_change,
+    min_ready_seconds,
+    min_ready_seconds_old_pods,
+    namespace_terminating,
+    orphans_adopted_exact,
+    orphans_adopted_too_many,
+    orphans_not_adoptable,
+    owner_reference_removed,
+    owner_reference_replaced,
+    pod_failed_evicted_is_replaced,
+    pod_succeeded_is_replaced,
+    pod_with_finalizer_terminates,
+    quota_none_of_ten,
+    quota_two_of_five,
+    rc_pods_become_ready_and_deleted,
+    rc_quota_two_of_five,
+    rc_scale_up_and_down,
+    ready_pods_all_at_once,
+    same_labels_two_sets,
+    scale_up_and_down,
+    scale_up_while_pods_terminate,
+    spec_changes_in_quick_succession,
+    startup_nothing_to_do,
+    template_change_only,
+    template_needs_absent_priority_class,
+    three_pods_become_ready,
+    user_deletes_running_pod,
+    user_deletes_unscheduled_pod,
+}
+
+/// Plays a scenario with a real controller and a real server: sockets, threads and the clock on the wall.
+fn play_over_http(name: &str) {
+    let api = Config { garbage_collector: false, namespace_controller: false, ..Config::default() };
+    let server = Server::start(ServerConfig { api, ..ServerConfig::default() }).expect("a free port");
+    let remote = Remote::known(&server.url(), false, false);
+    assert!(run_file(&path(name), &Place::Server(remote)), "see the differences above");
+}
+
+#[test]
+fn adoption_over_http() {
+    play_over_http("orphans_adopted_too_many");
+}
+
+#[test]
+fn a_controller_killed_over_http() {
+    play_over_http("controller_killed_mid_scale");
+}
+
+#[test]
+fn scaling_over_http() {
+    play_over_http("create_one_default");
+}
