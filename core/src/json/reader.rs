@@ -3,10 +3,10 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
+use super::Unexpected;
 use super::number::integer;
 use super::skim::Skim;
 use super::text::{skip_string, string};
-use super::Unexpected;
 
 /// Reads a JSON document that is all there.
 ///

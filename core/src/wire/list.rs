@@ -142,7 +142,8 @@ impl ListBody {
         // Where what is kept begins.
         let mut start = 0;
         for (at, &byte) in bytes.iter().enumerate() {
-            if matches!(self.place, Place::BeforeItem { .. }) && !matches!(byte, b',' | b'}' | b']') && !is_space(byte) {
+            if matches!(self.place, Place::BeforeItem { .. }) && !matches!(byte, b',' | b'}' | b']') && !is_space(byte)
+            {
                 self.skim = Skim::new();
                 self.place = if matches!(byte, b'{' | b'[') { Place::Item } else { Place::Scalar };
             }

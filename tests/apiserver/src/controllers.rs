@@ -122,14 +122,13 @@ impl ApiServer {
             for (t, k) in dependents {
                 self.drop_owner(now, t, &k, &object.uid);
             }
-            self.controllers.push(now.monotonic + self.config.controllers_delay, &object.uid);
         } else if finalizers.iter().any(|f| f == "foregroundDeletion") {
             let dependents = self.store.dependents(&object.uid);
             let blocked = dependents.iter().any(|(t, k)| self.store.get(*t, k).is_some_and(|d| blocks(d, &object.uid)));
             for (t, k) in dependents {
                 self.delete_dependent(now, t, &k, &object.uid);
             }
-            // With its dependents gone it comes here again.
+            // With the last dependent gone it comes here again.
             if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
@@ -153,11 +152,11 @@ impl ApiServer {
     }
 
     /// Deletes a dependent of an owner that waits for it, unless it has another owner.
-    fn delete_dependent(&mut self, now: Now, table: usize, key: &Key, owner: &str) {
+    fn delete_dependent(&mut self, now: Now, table: usize, key: &Key, owner: &Arc<str>) {
         let Some(dependent) = self.store.get(table, key).cloned() else {
             return;
         };
-        if dependent.owners.iter().any(|uid| **uid != *owner && self.store.by_uid(uid).is_some()) {
+        if dependent.owners.iter().any(|uid| uid != owner && self.store.by_uid(uid).is_some()) {
             self.drop_owner(now, table, key, owner);
         } else if !dependent.deleting {
             // Only what has dependents itself needs to wait for them.
@@ -168,13 +167,15 @@ impl ApiServer {
         }
     }
 
-    fn drop_owner(&mut self, now: Now, table: usize, key: &Key, owner: &str) {
+    /// Removes the reference to an owner, and looks at the owner again, which may have waited for that.
+    fn drop_owner(&mut self, now: Now, table: usize, key: &Key, owner: &Arc<str>) {
         self.rewrite(now, table, key, |v| {
             let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
             if let Some(list) = owners {
-                list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(owner));
+                list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&**owner));
             }
         });
+        self.controllers.push(now.monotonic + self.config.controllers_delay, owner);
     }
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {

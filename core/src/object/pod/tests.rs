@@ -107,7 +107,8 @@ fn recorded() -> Vec<Vec<u8>> {
 
 /// Scraps that change what a document means.
 const SCRAPS: [&str; 18] = [
-    "null", "\"x\"", "1", "-3", "true", "{}", "[]", "[null]", "\\", "\"", "\\u0041", "\\ud800", ",", ":", " ", "}", "\u{1}", "é",
+    "null", "\"x\"", "1", "-3", "true", "{}", "[]", "[null]", "\\", "\"", "\\u0041", "\\ud800", ",", ":", " ", "}",
+    "\u{1}", "é",
 ];
 
 fn spoil(json: &mut Vec<u8>, random: &mut SplitMix64) {
@@ -120,7 +121,9 @@ fn spoil(json: &mut Vec<u8>, random: &mut SplitMix64) {
         2 => drop(json.splice(at..end, SCRAPS[below(SCRAPS.len())].bytes())),
         // The value of a member becomes another one.
         _ => {
-            let Some(start) = json[at..].iter().position(|&byte| byte == b':').map(|colon| at + colon + 1) else { return };
+            let Some(start) = json[at..].iter().position(|&byte| byte == b':').map(|colon| at + colon + 1) else {
+                return;
+            };
             let mut value = crate::json::Reader::new(&json[start..]);
             let Ok(length) = value.raw().map(<[u8]>::len) else { return };
             drop(json.splice(start..start + length, SCRAPS[below(SCRAPS.len())].bytes()));

@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 
 fn pod(json: &Value) -> Pod {
     let json = json.to_string();
-    Pod::decode(json.as_bytes(), &Resource::PODS).unwrap_or_else(|e| panic!("a pod of the vectors does not decode: {e}"))
+    Pod::decode(json.as_bytes(), &Resource::PODS)
+        .unwrap_or_else(|e| panic!("a pod of the vectors does not decode: {e}"))
 }
 
 fn pods(json: &Value) -> Vec<Arc<Pod>> {
