@@ -360,6 +360,21 @@ fn names_can_be_made_to_collide() {
 }
 
 #[test]
+fn another_name_is_made_when_the_first_is_taken() {
+    // The same seed makes the same names, so the first run tells which one the second will make.
+    let name_given = |taken: &str| {
+        let mut w = World::new(Config::default());
+        w.create(MAPS, &map(taken));
+        let (status, made) = w.send("POST", MAPS, &json!({ "metadata": { "generateName": "a-" } }));
+        assert_eq!(status, 201);
+        made["metadata"]["name"].as_str().unwrap().to_owned()
+    };
+    let first = name_given("other");
+    assert_eq!(name_given("another"), first);
+    assert_ne!(name_given(&first), first);
+}
+
+#[test]
 fn the_kubelet_runs_readies_and_ends_pods() {
     let mut w = World::new(Config::default());
     let mut kubelet = Kubelet::new(KubeletConfig { nodes: 2, ..KubeletConfig::default() });
