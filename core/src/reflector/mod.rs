@@ -20,7 +20,7 @@
 //! impl ReflectorStore<MetadataOnly> for Printer {
 //!     // …
 //! #    type Error = core::convert::Infallible;
-//! #    fn replace(&mut self, _: Vec<MetadataOnly>, _: &ResourceVersion) -> Result<(), Self::Error> { Ok(()) }
+//! #    fn replace(&mut self, _: Vec<std::sync::Arc<MetadataOnly>>, _: &ResourceVersion) -> Result<(), Self::Error> { Ok(()) }
 //! #    fn add(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
 //! #    fn update(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
 //! #    fn delete(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
