@@ -12,6 +12,14 @@ use hashbrown::HashMap;
 /// Elements below which the memory is not worth an allocation to get back, unless nothing is left.
 pub(crate) const WORTHWHILE: usize = 16;
 
+/// Appends to a vector of which much is held for long: what it has to spare is an eighth.
+pub(crate) fn push<T>(vec: &mut Vec<T>, value: T) {
+    if vec.len() == vec.capacity() {
+        vec.reserve_exact((vec.len() / 8).max(if vec.is_empty() { 1 } else { 4 }));
+    }
+    vec.push(value);
+}
+
 /// The capacity to shrink to, if it should.
 pub(crate) fn target(len: usize, capacity: usize) -> Option<usize> {
     match len {

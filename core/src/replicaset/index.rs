@@ -1,18 +1,16 @@
 //! The caches that the controller reads, and the indexes it needs in them.
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::Write;
 
 use crate::error::Misuse;
 use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
 use crate::resource_version::ResourceVersion;
 use crate::store::{IndexFunction, Store, namespace_index};
-use crate::uid::Uid;
 
-/// The index of pods by their controller, and of those without one by their namespace.
+/// The index of pods by the uid of their controller, and of those without one by their namespace. A namespace may have been made to look
+/// like a uid, so what is found must be looked at.
 const BY_CONTROLLER: &str = "replicaset.pods-by-controller";
 /// The index of sets by the uid of their controller.
 const SETS_BY_CONTROLLER: &str = "replicaset.sets-by-controller";
@@ -25,8 +23,8 @@ const BY_NAMESPACE: &str = "replicaset.by-namespace";
 pub fn index_pods(pods: &mut Store<Pod>) {
     let by_controller: IndexFunction<Pod> = Box::new(|pod, value| {
         match pod.controller() {
-            Some(owner) => value(&controller_value(pod.namespace(), &owner.kind, &owner.name, &owner.uid)),
-            None => value(&orphan_value(pod.namespace())),
+            Some(owner) => owner.uid.with_text(value),
+            None => value(pod.namespace()),
         }
         Ok(())
     });
@@ -38,7 +36,7 @@ pub fn index_pods(pods: &mut Store<Pod>) {
 pub fn index_sets(sets: &mut Store<ReplicaSet>) {
     let by_controller: IndexFunction<ReplicaSet> = Box::new(|set, value| {
         if let Some(owner) = &set.meta().controller {
-            value(&owner.uid.to_string());
+            owner.uid.with_text(value);
         }
         Ok(())
     });
@@ -71,9 +69,17 @@ impl<'a> Caches<'a> {
     ///
     /// Mirrors `pkg/controller/controller_utils.go`, `FilterPodsByOwner`.
     pub(super) fn owned_and_orphans(&self, set: &ReplicaSet) -> Vec<Arc<Pod>> {
-        let owned = controller_value(set.namespace(), &set.kind().resource().kind, set.name(), &set.meta().uid);
-        let orphans = orphan_value(set.namespace());
-        [owned, orphans].iter().flat_map(|value| self.pods.by_index(BY_CONTROLLER, value)).flatten().cloned().collect()
+        let kind = &*set.kind().resource().kind;
+        let is_owned = |pod: &Pod| {
+            let is_it = |owner: &OwnerReference| {
+                owner.uid == set.meta().uid && *owner.kind == *kind && *owner.name == *set.name()
+            };
+            pod.namespace() == set.namespace() && pod.controller().is_some_and(is_it)
+        };
+        let found = |value: &str| self.pods.by_index(BY_CONTROLLER, value).into_iter().flatten();
+        let owned = set.meta().uid.with_text(found).filter(|pod| is_owned(pod));
+        let orphans = found(set.namespace()).filter(|pod| pod.controller().is_none());
+        owned.chain(orphans).cloned().collect()
     }
 
     /// The set that an owner reference in a namespace names, if it is there with this uid.
@@ -106,7 +112,7 @@ impl<'a> Caches<'a> {
             log::debug!("{set:?} has no controller, so no related pods");
             return Vec::new();
         };
-        let siblings = self.sets.by_index(SETS_BY_CONTROLLER, &owner.uid.to_string()).into_iter().flatten();
+        let siblings = owner.uid.with_text(|uid| self.sets.by_index(SETS_BY_CONTROLLER, uid)).into_iter().flatten();
         let siblings: Vec<&Arc<ReplicaSet>> =
             siblings.filter(|sibling| sibling.namespace() == set.namespace()).collect();
         log::debug!("{set:?}: related sets {siblings:?}");
@@ -117,17 +123,4 @@ impl<'a> Caches<'a> {
         .cloned()
         .collect()
     }
-}
-
-fn controller_value(namespace: &str, kind: &str, name: &str, uid: &Uid) -> String {
-    let mut value = orphan_value(namespace);
-    // Writing to a string cannot fail.
-    let _ = write!(value, "{kind}/{name}/{uid}");
-    value
-}
-
-fn orphan_value(namespace: &str) -> String {
-    let mut value = String::from(namespace);
-    value.push('/');
-    value
 }

@@ -7,6 +7,7 @@ use core::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use super::places::{Place, Places};
 use crate::error::Refused;
 use crate::shrink;
 
@@ -21,64 +22,15 @@ pub(super) struct Index<T> {
     pub(super) name: Box<str>,
     pub(super) function: IndexFunction<T>,
     buckets: HashTable<Bucket>,
-    /// Where each slot stands in the buckets, by slot.
-    places: Vec<Places>,
+    places: Places,
     hasher: DefaultHashBuilder,
 }
 
 /// The slots that have one value.
 struct Bucket {
     value: Box<str>,
-    members: Vec<Member>,
-}
-
-/// A slot in a bucket. No two members of an index are equal, so a member also tells its bucket from all others.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Member {
-    slot: u32,
-    /// Which of the slot's places leads here.
-    nth: u32,
-}
-
-/// The way from a slot to where it stands in a bucket.
-#[derive(Clone, Copy)]
-struct Place {
-    /// The hash of the bucket's value.
-    hash: u64,
-    position: u32,
-}
-
-/// The places of one slot: nearly always one, which then takes no allocation.
-enum Places {
-    None,
-    One(Place),
-    Several(Vec<Place>),
-}
-
-impl Places {
-    fn as_slice(&self) -> &[Place] {
-        match self {
-            Self::None => &[],
-            Self::One(place) => core::slice::from_ref(place),
-            Self::Several(places) => places,
-        }
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [Place] {
-        match self {
-            Self::None => &mut [],
-            Self::One(place) => core::slice::from_mut(place),
-            Self::Several(places) => places,
-        }
-    }
-
-    fn push(&mut self, place: Place) {
-        match self {
-            Self::None => *self = Self::One(place),
-            Self::One(first) => *self = Self::Several(alloc::vec![*first, place]),
-            Self::Several(places) => places.push(place),
-        }
-    }
+    hash: u32,
+    members: Vec<u32>,
 }
 
 impl<T> Index<T> {
@@ -87,15 +39,19 @@ impl<T> Index<T> {
             name: name.into(),
             function,
             buckets: HashTable::new(),
-            places: Vec::new(),
+            places: Places::new(),
             hasher: DefaultHashBuilder::default(),
         }
     }
 
+    /// Makes room for so many further slots.
+    pub(super) fn reserve(&mut self, slots: usize) {
+        self.places.reserve(slots);
+    }
+
     /// Takes in the object of a slot that was just appended.
     pub(super) fn push(&mut self, object: &T) -> Result<(), Refused> {
-        let slot = self.places.len() as u32;
-        self.places.push(Places::None);
+        let slot = self.places.push_slot();
         self.fill(slot, object)
     }
 
@@ -117,22 +73,17 @@ impl<T> Index<T> {
     /// Follows [`Slots::swap_remove`](super::slots::Slots::swap_remove).
     pub(super) fn swap_remove(&mut self, slot: u32) {
         self.clear(slot);
-        self.places.swap_remove(slot as usize);
-        shrink::vec(&mut self.places);
-        let Some(moved) = self.places.get(slot as usize) else { return };
-        // The slot that took over the number was the last one, so its old number is the new length.
-        let old = self.places.len() as u32;
-        for (nth, place) in (0..).zip(moved.as_slice()) {
-            let members = &mut find_mut(&mut self.buckets, *place, Member { slot: old, nth }).members;
-            members[place.position as usize].slot = slot;
+        let Some(old) = self.places.swap_remove(slot) else { return };
+        for place in self.places.of(slot) {
+            find_mut(&mut self.buckets, *place, old).members[place.position as usize] = slot;
         }
     }
 
     /// The slots with a value, in an order that only depends on the operations so far.
     pub(super) fn members<'a>(&'a self, value: &str) -> impl ExactSizeIterator<Item = u32> + use<'a, T> {
-        let hash = self.hasher.hash_one(value);
-        let bucket = self.buckets.find(hash, |bucket| *bucket.value == *value);
-        bucket.map_or(&[][..], |bucket| &bucket.members).iter().map(|member| member.slot)
+        let hash = hash(&self.hasher, value);
+        let bucket = self.buckets.find(spread(hash), |bucket| *bucket.value == *value);
+        bucket.map_or(&[][..], |bucket| &bucket.members).iter().copied()
     }
 
     /// The values that some slot has, in no order.
@@ -142,39 +93,36 @@ impl<T> Index<T> {
 
     /// Whether the function tells the values that the slot is found by now, in the same order.
     fn is_unchanged(&self, slot: u32, object: &T) -> Result<bool, Refused> {
-        let places = self.places[slot as usize].as_slice();
-        let (mut nth, mut same) = (0, true);
+        let mut places = self.places.of(slot).iter();
+        let mut same = true;
         (self.function)(object, &mut |value| {
             same = same
-                && places.get(nth as usize).is_some_and(|place| {
-                    let is_it = |bucket: &Bucket| bucket.holds(*place, Member { slot, nth }) && *bucket.value == *value;
-                    place.hash == self.hasher.hash_one(value) && self.buckets.find(place.hash, is_it).is_some()
+                && places.next().is_some_and(|place| {
+                    let is_it = |bucket: &Bucket| bucket.holds(*place, slot) && *bucket.value == *value;
+                    self.buckets.find(spread(place.hash), is_it).is_some()
                 });
-            nth += 1;
         })?;
-        Ok(same && nth as usize == places.len())
+        Ok(same && places.next().is_none())
     }
 
     /// Puts a slot that is in no bucket into those that the function tells.
     fn fill(&mut self, slot: u32, object: &T) -> Result<(), Refused> {
         let Self { function, buckets, places, hasher, .. } = self;
-        let places = &mut places[slot as usize];
         let result = function(object, &mut |value| {
-            let hash = hasher.hash_one(value);
+            let hash = hash(hasher, value);
             let is_it = |bucket: &Bucket| *bucket.value == *value;
-            let bucket = match buckets.entry(hash, is_it, |bucket| hasher.hash_one(&*bucket.value)) {
+            let bucket = match buckets.entry(spread(hash), is_it, |bucket| spread(bucket.hash)) {
                 Entry::Occupied(bucket) => bucket.into_mut(),
                 Entry::Vacant(place) => {
-                    place.insert(Bucket { value: value.into(), members: Vec::with_capacity(1) }).into_mut()
+                    place.insert(Bucket { value: value.into(), hash, members: Vec::with_capacity(1) }).into_mut()
                 }
             };
             // Only this slot is being filled, so if it is in the bucket already it came last.
-            if bucket.members.last().is_some_and(|member| member.slot == slot) {
+            if bucket.members.last() == Some(&slot) {
                 return;
             }
-            let nth = places.as_slice().len() as u32;
-            places.push(Place { hash, position: bucket.members.len() as u32 });
-            bucket.members.push(Member { slot, nth });
+            places.push(slot, Place { hash, position: bucket.members.len() as u32 });
+            shrink::push(&mut bucket.members, slot);
         });
         if result.is_err() {
             self.clear(slot);
@@ -184,33 +132,44 @@ impl<T> Index<T> {
 
     /// Takes a slot out of all its buckets, and buckets that empty out of the index.
     fn clear(&mut self, slot: u32) {
-        let places = core::mem::replace(&mut self.places[slot as usize], Places::None);
-        for (nth, place) in (0..).zip(places.as_slice()) {
-            let bucket = find_mut(&mut self.buckets, *place, Member { slot, nth });
+        while let Some(place) = self.places.pop(slot) {
+            let bucket = find_mut(&mut self.buckets, place, slot);
             bucket.members.swap_remove(place.position as usize);
             shrink::vec(&mut bucket.members);
             if let Some(moved) = bucket.members.get(place.position as usize) {
-                self.places[moved.slot as usize].as_mut_slice()[moved.nth as usize].position = place.position;
+                let last = Place { position: bucket.members.len() as u32, ..place };
+                self.places.set_position(*moved, last, place.position);
             } else if bucket.members.is_empty()
-                && let Ok(empty) = self.buckets.find_entry(place.hash, |bucket| bucket.members.is_empty())
+                && let Ok(empty) = self.buckets.find_entry(spread(place.hash), |bucket| bucket.members.is_empty())
             {
                 empty.remove();
             }
         }
-        let hasher = &self.hasher;
         if let Some(capacity) = shrink::target(self.buckets.len(), self.buckets.capacity()) {
-            self.buckets.shrink_to(capacity, |bucket| hasher.hash_one(&*bucket.value));
+            self.buckets.shrink_to(capacity, |bucket| spread(bucket.hash));
         }
     }
 }
 
 impl Bucket {
-    fn holds(&self, place: Place, member: Member) -> bool {
-        self.members.get(place.position as usize) == Some(&member)
+    fn holds(&self, place: Place, slot: u32) -> bool {
+        self.members.get(place.position as usize) == Some(&slot)
     }
 }
 
-/// The bucket that a place of a slot leads to.
-fn find_mut(buckets: &mut HashTable<Bucket>, place: Place, member: Member) -> &mut Bucket {
-    buckets.find_mut(place.hash, |bucket| bucket.holds(place, member)).expect("every place leads to a bucket")
+/// The bucket that a place of a slot leads to. Where two buckets have the same hash and the slot at the same position, either: the
+/// slot's places lead to both.
+fn find_mut(buckets: &mut HashTable<Bucket>, place: Place, slot: u32) -> &mut Bucket {
+    let found = buckets.find_mut(spread(place.hash), |bucket| bucket.hash == place.hash && bucket.holds(place, slot));
+    found.expect("every place leads to a bucket")
+}
+
+/// The half of a hash that is kept.
+fn hash(hasher: &DefaultHashBuilder, value: &str) -> u32 {
+    (hasher.hash_one(value) >> 32) as u32
+}
+
+/// A hash for the table, which looks at the lowest and the highest bits, from the half that is kept.
+const fn spread(hash: u32) -> u64 {
+    (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

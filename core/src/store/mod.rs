@@ -7,6 +7,7 @@
 //! Mirrors client-go `tools/cache/store.go`, `index.go` and `thread_safe_store.go`.
 
 mod index;
+mod places;
 mod replace;
 mod slots;
 mod transaction;
@@ -233,6 +234,14 @@ impl<T> Store<T> {
             }
         };
         Written { old, unindexed }
+    }
+
+    /// Makes room for so many further objects, so that no more is held for them than they need.
+    fn reserve(&mut self, objects: usize) {
+        self.slots.reserve(objects);
+        for index in &mut self.indexes {
+            index.reserve(objects);
+        }
     }
 
     fn remove_slot(&mut self, slot: u32) -> (Key, Arc<T>) {

@@ -65,6 +65,7 @@ impl<T: Object> Store<T> {
             }
         }
         removed.reverse();
+        self.reserve(found.iter().filter(|found| found.is_none()).count());
         let mut unindexed = None;
         for (key, object) in keys.into_iter().zip(objects) {
             unindexed = self.put(key, object).unindexed.or(unindexed);

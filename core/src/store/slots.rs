@@ -37,12 +37,17 @@ impl<T> Slots<T> {
         self.by_key.find(self.hasher.hash_one(key), |&slot| self.slots[slot as usize].key.as_str() == key).copied()
     }
 
+    /// Makes room for so many further slots.
+    pub(super) fn reserve(&mut self, slots: usize) {
+        self.slots.reserve_exact(slots);
+    }
+
     /// Appends a slot for a key that has none, and returns its number.
     pub(super) fn push(&mut self, key: Key, object: Arc<T>) -> u32 {
         let number = u32::try_from(self.slots.len()).expect("2^32 objects do not fit into memory");
         let Self { slots, by_key, hasher } = self;
         let hash = hasher.hash_one(key.as_str());
-        slots.push(Slot { key, object });
+        shrink::push(slots, Slot { key, object });
         by_key.insert_unique(hash, number, |&slot| hasher.hash_one(slots[slot as usize].key.as_str()));
         number
     }
