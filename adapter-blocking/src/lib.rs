@@ -11,6 +11,8 @@ pub mod cli;
 mod clock;
 mod credentials;
 mod driver;
+#[cfg(feature = "access")]
+mod exec;
 mod peer;
 mod server;
 #[cfg(feature = "status")]

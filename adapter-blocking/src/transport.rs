@@ -6,12 +6,12 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sanskube::machine::{Answer, Part};
 use sanskube::request::{Call, CallId, Failure, Head};
 use ureq::config::AutoHeaderValue;
-use ureq::http::{self, HeaderMap};
+use ureq::http::{self, HeaderMap, HeaderValue, StatusCode};
 use ureq::{Agent, AsSendBody, Body, Error, Timeout};
 
 use crate::driver::Event;
@@ -27,7 +27,8 @@ const MARGIN: Duration = Duration::from_secs(1);
 struct Job {
     agent: Agent,
     call: Call,
-    limit: Duration,
+    /// When the core gives it up.
+    until: Instant,
 }
 
 /// Sends requests and reports their answers as [`Event`]s.
@@ -35,6 +36,11 @@ pub(crate) struct Transport {
     peer: Arc<Peer>,
     events: SyncSender<Event>,
     short_calls: Agent,
+    /// With which certificate that agent was made.
+    generation: u64,
+    /// The agent with the certificate before, whose calls may still be in flight.
+    retired: Option<Agent>,
+    workers: usize,
     /// The calls in flight. A watch has an agent of its own, so that it can be shut down alone.
     in_flight: HashMap<CallId, Option<Agent>>,
     jobs: Option<Sender<Job>>,
@@ -43,7 +49,7 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn new(server: Server, workers: usize, events: SyncSender<Event>) -> std::io::Result<Self> {
-        let short_calls = server.agent(workers);
+        let (generation, short_calls) = (server.credentials.generation(), server.agent(workers));
         let peer = Arc::new(Peer::new(server));
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -52,7 +58,17 @@ impl Transport {
             let (peer, events, waiting) = (peer.clone(), events.clone(), waiting.clone());
             threads.push(Builder::new().name("sanskube-call".into()).spawn(move || work(&peer, &waiting, &events))?);
         }
-        Ok(Self { peer, events, short_calls, in_flight: HashMap::new(), jobs: Some(jobs), threads })
+        Ok(Self {
+            peer,
+            events,
+            short_calls,
+            generation,
+            retired: None,
+            workers,
+            in_flight: HashMap::new(),
+            jobs: Some(jobs),
+            threads,
+        })
     }
 
     /// Begins a call. Its thread gives up by itself a little after `limit`.
@@ -61,8 +77,10 @@ impl Transport {
     /// No thread could be started for a watch. The call is not in flight.
     pub(crate) fn start(&mut self, call: Call, limit: Duration) -> std::io::Result<()> {
         let id = call.id;
-        let job = |agent, call| Job { agent, call, limit: limit + MARGIN };
+        let until = Instant::now() + limit;
+        let job = |agent, call| Job { agent, call, until };
         if !call.watch {
+            self.use_newest_certificate();
             self.in_flight.insert(id, None);
             if let Some(jobs) = &self.jobs {
                 // The workers live as long as the sender, so there is someone to take it.
@@ -77,6 +95,16 @@ impl Transport {
         self.threads.push(thread);
         self.in_flight.insert(id, Some(agent));
         Ok(())
+    }
+
+    /// Makes the agent for short calls anew, if there is another certificate than when it was made.
+    fn use_newest_certificate(&mut self) {
+        let generation = self.peer.server.credentials.generation();
+        if generation != self.generation {
+            let agent = self.peer.server.agent(self.workers);
+            self.retired = Some(std::mem::replace(&mut self.short_calls, agent));
+            self.generation = generation;
+        }
     }
 
     /// Gives a call up. A watch's connection is shut down; a short call's answer is ignored when it comes.
@@ -114,6 +142,9 @@ impl Drop for Transport {
             agent.shutdown();
         }
         self.short_calls.clone().shutdown();
+        if let Some(agent) = self.retired.take() {
+            agent.shutdown();
+        }
         for thread in self.threads.drain(..) {
             // A thread that panicked has said so already.
             let _ = thread.join();
@@ -147,26 +178,25 @@ fn exchange(peer: &Peer, job: Job, events: &SyncSender<Event>) {
 }
 
 fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
-    let request = job.call.request;
-    let mut builder = http::Request::builder()
-        .method(request.method.as_str())
-        .uri(format!("{}{}", peer.url, request.path))
-        .header(http::header::ACCEPT, "application/json");
-    if let Some(authorization) = peer.server.credentials.header() {
-        builder = builder.header(http::header::AUTHORIZATION, authorization);
+    let Job { mut agent, call, until } = job;
+    if until <= Instant::now() {
+        // It has waited for a thread until nobody waited for it any more. What is not sent cannot do harm.
+        report(Part::Failed(Failure::Refused));
+        return Ok(());
     }
-    if let Some(host) = &peer.host {
-        builder = builder.header(http::header::HOST, host);
+    let authorization = peer.server.credentials.header();
+    let mut response = send(peer, &agent, &call, authorization.clone(), until)?;
+    if response.status() == StatusCode::UNAUTHORIZED && peer.server.credentials.renew(authorization.as_ref()) {
+        // Credentials change while they are in use, and are the transport's to look after: a request that was refused for them is made once more. A
+        // watch can be cancelled only through the agent it has, so it is left to the core.
+        if !call.watch {
+            drop(response);
+            if peer.server.credentials.certificate().is_some() {
+                agent = peer.server.agent(0);
+            }
+            response = send(peer, &agent, &call, peer.server.credentials.header(), until)?;
+        }
     }
-    if !request.content_type.is_empty() {
-        builder = builder.header(http::header::CONTENT_TYPE, request.content_type);
-    }
-    let (agent, watch, limit) = (&job.agent, job.call.watch, job.limit);
-    let mut response = if request.body.is_empty() {
-        send(agent, builder.body(())?, watch, limit)?
-    } else {
-        send(agent, builder.body(request.body)?, watch, limit)?
-    };
     peer.handle_answer();
     let head = Head { status: response.status().as_u16(), retry_after: retry_after(response.headers()) };
     if !report(Part::Head(head)) {
@@ -190,15 +220,48 @@ fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), 
     Ok(())
 }
 
-fn send<B: AsSendBody>(
+fn send(
+    peer: &Peer,
+    agent: &Agent,
+    call: &Call,
+    authorization: Option<HeaderValue>,
+    until: Instant,
+) -> Result<http::Response<Body>, Error> {
+    let (request, server) = (&call.request, &peer.server);
+    let mut builder = http::Request::builder()
+        .method(request.method.as_str())
+        .uri(format!("{}{}", peer.url, request.path))
+        .header(http::header::ACCEPT, "application/json");
+    if let Some(authorization) = authorization {
+        builder = builder.header(http::header::AUTHORIZATION, authorization);
+    }
+    if let Some(host) = &peer.host {
+        builder = builder.header(http::header::HOST, host);
+    }
+    if !request.content_type.is_empty() {
+        builder = builder.header(http::header::CONTENT_TYPE, request.content_type);
+    }
+    for (name, value) in &server.headers {
+        builder = builder.header(name, value);
+    }
+    // A compressed watch would hold events back until a block is full.
+    let plain = call.watch || !server.compression;
+    let limit = until.saturating_duration_since(Instant::now()) + MARGIN;
+    if request.body.is_empty() {
+        run(agent, builder.body(())?, plain, limit)
+    } else {
+        run(agent, builder.body(&request.body[..])?, plain, limit)
+    }
+}
+
+fn run<B: AsSendBody>(
     agent: &Agent,
     request: http::Request<B>,
-    watch: bool,
+    plain: bool,
     limit: Duration,
 ) -> Result<http::Response<Body>, Error> {
     let mut request = agent.configure_request(request).timeout_global(Some(limit));
-    if watch {
-        // A compressed watch would hold events back until a block is full.
+    if plain {
         request = request.accept_encoding(AutoHeaderValue::None);
     }
     agent.run(request.build())

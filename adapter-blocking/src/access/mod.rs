@@ -18,15 +18,20 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use sanskube::kubeconfig::{Access, Credentials as Wanted, FilePath, Kubeconfig, Source, Tls};
+use sanskube::kubeconfig::{Access, Credentials as Wanted, FilePath, Impersonation, Kubeconfig, Source, Tls};
 use ureq::Proxy;
-use ureq::http::Uri;
+use ureq::http::{self, HeaderName, HeaderValue, Uri};
 
 pub use self::environment::Environment;
 pub use self::error::AccessError;
+pub(crate) use self::tls::client_certificate;
 
 use crate::credentials::Credentials;
+use crate::exec::Exec;
 use crate::server::Server;
+
+/// What is wrong with a text that cannot be sent in a header.
+const UNUSABLE: &str = "has characters that a header cannot hold";
 
 /// Which cluster is asked for. Nothing set: whichever the [`Environment`] leads to.
 #[derive(Clone, Debug, Default)]
@@ -115,6 +120,8 @@ fn in_cluster(environment: &Environment) -> Option<Access> {
         namespace: None,
         tls: Tls { certificate_authority: Some(authority), ..Tls::default() },
         credentials: Wanted::TokenFile { file: file(token), fallback: None },
+        impersonation: Impersonation::default(),
+        disable_compression: false,
     })
 }
 
@@ -133,6 +140,16 @@ fn connect(access: Access) -> Result<Server, AccessError> {
     }
     server.tls = tls::config(access.tls)?;
     server.credentials = credentials(access.credentials)?;
+    server.compression = !access.disable_compression;
+    for (name, value) in access.impersonation.headers() {
+        let unusable =
+            |_: http::Error| AccessError::Credential { what: format!("{name} {value:?}"), problem: UNUSABLE.into() };
+        let (name, value) = (
+            HeaderName::try_from(&name).map_err(|e| unusable(e.into()))?,
+            HeaderValue::try_from(&value).map_err(|e| unusable(e.into()))?,
+        );
+        server.headers.append(name, value);
+    }
     Ok(server)
 }
 
@@ -151,14 +168,13 @@ fn server(url: &str) -> Result<Server, AccessError> {
 }
 
 fn credentials(wanted: Wanted) -> Result<Credentials, AccessError> {
-    let unusable = |what: String| {
-        move || AccessError::Credential { what, problem: "has characters that a header cannot hold".into() }
-    };
+    let unusable = |what: String| move || AccessError::Credential { what, problem: UNUSABLE.into() };
     match wanted {
         Wanted::Basic { username, password } => {
             let value = format!("Basic {}", STANDARD.encode(format!("{username}:{password}")));
             Credentials::value(&value).ok_or_else(unusable("the password".into()))
         }
+        Wanted::Exec(plugin) => Ok(Credentials::exec(Exec::start(*plugin)?)),
         Wanted::None => Ok(Credentials::default()),
         Wanted::Token(token) => Credentials::token(token.trim()).ok_or_else(unusable("the token".into())),
         Wanted::TokenFile { file, fallback } => {
