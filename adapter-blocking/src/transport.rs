@@ -19,7 +19,7 @@ use crate::peer::Peer;
 use crate::server::Server;
 
 /// The size of a piece of a body, at most.
-const PIECE: usize = 16 << 10;
+pub(crate) const PIECE: usize = 16 << 10;
 /// How long past the core's own deadline a thread waits. The core gives a call up first; this only frees the thread.
 const MARGIN: Duration = Duration::from_secs(1);
 
@@ -178,28 +178,14 @@ fn exchange(peer: &Peer, job: Job, events: &SyncSender<Event>) {
 }
 
 fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
-    let Job { mut agent, call, until } = job;
+    let Job { agent, call, until } = job;
     if until <= Instant::now() {
         // It has waited for a thread until nobody waited for it any more. What is not sent cannot do harm.
         report(Part::Failed(Failure::Refused));
         return Ok(());
     }
-    let authorization = peer.server.credentials.header();
-    let mut response = send(peer, &agent, &call, authorization.clone(), until)?;
-    if response.status() == StatusCode::UNAUTHORIZED && peer.server.credentials.renew(authorization.as_ref()) {
-        // Credentials change while they are in use, and are the transport's to look after: a request that was refused for them is made once more. A
-        // watch can be cancelled only through the agent it has, so it is left to the core.
-        if !call.watch {
-            drop(response);
-            if peer.server.credentials.certificate().is_some() {
-                agent = peer.server.agent(0);
-            }
-            response = send(peer, &agent, &call, peer.server.credentials.header(), until)?;
-        }
-    }
-    peer.handle_answer();
-    let head = Head { status: response.status().as_u16(), retry_after: retry_after(response.headers()) };
-    if !report(Part::Head(head)) {
+    let mut response = open(peer, &agent, &call, until)?;
+    if !report(Part::Head(head(&response))) {
         return Ok(());
     }
     let mut body = response.body_mut().as_reader();
@@ -218,6 +204,29 @@ fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), 
     }
     report(Part::End);
     Ok(())
+}
+
+/// Sends a call, and returns when the head of its answer is there.
+pub(crate) fn open(peer: &Peer, agent: &Agent, call: &Call, until: Instant) -> Result<http::Response<Body>, Error> {
+    let authorization = peer.server.credentials.header();
+    let mut response = send(peer, agent, call, authorization.clone(), until)?;
+    if response.status() == StatusCode::UNAUTHORIZED && peer.server.credentials.renew(authorization.as_ref()) {
+        // Credentials change while they are in use, and are the transport's to look after: a request that was refused for them is made once more. A
+        // watch can be cancelled only through the agent it has, so it is left to the core.
+        if !call.watch {
+            drop(response);
+            let certified = peer.server.credentials.certificate().map(|_| peer.server.agent(0));
+            let agent = certified.as_ref().unwrap_or(agent);
+            response = send(peer, agent, call, peer.server.credentials.header(), until)?;
+        }
+    }
+    peer.handle_answer();
+    Ok(response)
+}
+
+/// What the core looks at in the head of an answer.
+pub(crate) fn head(response: &http::Response<Body>) -> Head {
+    Head { status: response.status().as_u16(), retry_after: retry_after(response.headers()) }
 }
 
 fn send(
@@ -273,7 +282,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// What an error says about whether the server may have acted.
-fn classify(error: &Error) -> Failure {
+pub(crate) fn classify(error: &Error) -> Failure {
     use std::io::ErrorKind;
     match error {
         Error::Timeout(Timeout::Resolve | Timeout::Connect) => Failure::Refused,

@@ -5,12 +5,21 @@
 //! that the blocking adapter's `ureq` uses too, over sockets of `async-io`, which has a reactor thread of its own: the future that
 //! [`Driver::run`] returns can be polled by smol, by `async-executor`, or by any other executor.
 
+mod changes;
+mod client;
 mod clock;
 mod connection;
 mod driver;
 mod exchange;
+mod pool;
+mod runner;
+mod server;
 mod transport;
 
+pub use changes::Changes;
+pub use client::{Client, Watching};
 pub use clock::Clock;
 pub use driver::{Driver, Stopper};
-pub use transport::Server;
+pub use runner::Runner;
+pub use sanskube_access as access;
+pub use server::Server;

@@ -294,6 +294,11 @@ impl Controllers {
         self.workers.iter().find(|worker| worker.id == controller).map_or(0, Worker::waiting)
     }
 
+    /// Takes the machine out of use: nobody drives it any more. Nothing is handed out from now on.
+    pub fn abandon(&mut self) {
+        self.state = State::Stopped;
+    }
+
     /// Whether the machine has stopped or was told to.
     pub fn is_stopping(&self) -> bool {
         !matches!(self.state, State::Running)
