@@ -2,6 +2,9 @@
 
 pub mod adapter;
 pub mod cluster;
+pub mod http;
 pub mod probe;
 pub mod process;
+pub mod proxy;
 pub mod script;
+pub mod soak;
