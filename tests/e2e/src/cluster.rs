@@ -106,7 +106,8 @@ impl Cluster {
         self.server.with_api(|api, _| api.resource_version())
     }
 
-    fn ask(&self, request: &Request) -> Value {
+    /// What a request that succeeds is answered.
+    pub fn ask(&self, request: &Request) -> Value {
         let request = self.sign(request.clone());
         let reply = self.server.with_api(|api, now| api.handle_request(now, &request));
         let Reply::Response(response) = reply else { panic!("{request:?} has an answer at once, not {reply:?}") };
