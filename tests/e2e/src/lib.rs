@@ -3,7 +3,10 @@
 pub mod adapter;
 pub mod cluster;
 pub mod embedded;
+pub mod http;
 pub mod probe;
 pub mod process;
+pub mod proxy;
 pub mod script;
 pub mod stall;
+pub mod soak;
