@@ -11,6 +11,7 @@ pub mod cli;
 mod clock;
 mod credentials;
 mod driver;
+mod exchange;
 #[cfg(feature = "access")]
 mod exec;
 mod peer;
