@@ -252,9 +252,9 @@ mod tests {
         for (again, run) in [(true, 2), (false, 3)] {
             exec.said().run = None;
             if again {
-                exec.renew()
+                exec.renew();
             } else {
-                drop(exec.header())
+                drop(exec.header());
             }
             assert_eq!(runs(&folder), run);
         }
