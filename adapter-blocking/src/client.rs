@@ -14,9 +14,9 @@ use sanskube::time::Instant;
 use ureq::{Agent, BodyReader};
 
 use crate::clock::Clock;
+use crate::exchange::{PIECE, classify, head, open};
 use crate::peer::Peer;
 use crate::server::Server;
-use crate::transport::{PIECE, classify, head, open};
 
 /// Sends operations to a server, on the thread that asks. Clones share their connections.
 #[derive(Clone)]

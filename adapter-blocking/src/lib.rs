@@ -14,6 +14,7 @@ mod clock;
 mod credentials;
 mod crew;
 mod driver;
+mod exchange;
 #[cfg(feature = "access")]
 mod exec;
 mod peer;

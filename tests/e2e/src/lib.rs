@@ -8,5 +8,5 @@ pub mod probe;
 pub mod process;
 pub mod proxy;
 pub mod script;
-pub mod stall;
 pub mod soak;
+pub mod stall;
