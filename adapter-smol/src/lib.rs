@@ -19,7 +19,7 @@ mod transport;
 pub use changes::Changes;
 pub use client::{Client, Watching};
 pub use clock::Clock;
-pub use driver::{Driver, Stopper};
+pub use driver::{Driver, Stopper, Waker};
 pub use runner::Runner;
 pub use sanskube_access as access;
 pub use server::Server;

@@ -5,5 +5,6 @@ pub mod cluster;
 pub mod embedded;
 pub mod probe;
 pub mod process;
+pub mod relay;
 pub mod script;
 pub mod stall;
