@@ -8,3 +8,4 @@ pub mod process;
 pub mod relay;
 pub mod script;
 pub mod stall;
+pub mod transcript;
