@@ -28,6 +28,10 @@ pub struct Found {
     pub tls: Arc<ClientConfig>,
     /// What to send as `Authorization`.
     pub credentials: Credentials,
+    /// Headers to send with every request, as whom the server is to take one.
+    pub headers: Vec<(String, String)>,
+    /// Whether answers may be compressed.
+    pub compression: bool,
 }
 
 impl Found {
@@ -50,9 +54,26 @@ impl Found {
         };
         let server_name = access.tls.server_name.clone();
         let (tls, credentials) = (tls(access.tls)?, credentials(access.credentials)?);
-        Ok(Self { url, namespace: access.namespace, proxy, server_name, tls, credentials })
+        let headers = access.impersonation.headers();
+        if let Some((name, _)) = headers.iter().find(|(name, value)| !is_header(name, value)) {
+            let problem = UNUSABLE.into();
+            return Err(AccessError::Credential { what: format!("the header {name}"), problem });
+        }
+        Ok(Self {
+            url,
+            namespace: access.namespace,
+            proxy,
+            server_name,
+            tls,
+            credentials,
+            headers,
+            compression: !access.disable_compression,
+        })
     }
 }
+
+/// What is wrong with a text that cannot be sent in a header.
+const UNUSABLE: &str = "has characters that a header cannot hold";
 
 fn tls(wanted: kubeconfig::Tls) -> Result<Arc<ClientConfig>, AccessError> {
     let mut names = [const { String::new() }; 3];
@@ -79,11 +100,15 @@ fn tls(wanted: kubeconfig::Tls) -> Result<Arc<ClientConfig>, AccessError> {
 fn credentials(wanted: kubeconfig::Credentials) -> Result<Credentials, AccessError> {
     let unusable = |what: &str| {
         let what = what.to_owned();
-        move || AccessError::Credential { what, problem: "has characters that a header cannot hold".into() }
+        move || AccessError::Credential { what, problem: UNUSABLE.into() }
     };
     match wanted {
         kubeconfig::Credentials::Basic { username, password } => {
             Credentials::basic(&username, &password).ok_or_else(unusable("the password"))
+        }
+        kubeconfig::Credentials::Exec(_) => {
+            let problem = "is not run here: use a token or a client certificate".into();
+            Err(AccessError::Credential { what: "the credential plugin (exec)".into(), problem })
         }
         kubeconfig::Credentials::None => Ok(Credentials::default()),
         kubeconfig::Credentials::Token(token) => Credentials::token(token.trim()).ok_or_else(unusable("the token")),
@@ -96,6 +121,12 @@ fn credentials(wanted: kubeconfig::Credentials) -> Result<Credentials, AccessErr
             Ok(Credentials::token_file(path, fallback.as_deref()))
         }
     }
+}
+
+/// Whether it can be a header (RFC 9110, sections 5.1 and 5.5).
+fn is_header(name: &str, value: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_token) && value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
 /// The bytes of a source, and what to call it in errors.

@@ -6,7 +6,7 @@ use std::fs::read_to_string;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sanskube::kubeconfig::{Access, Credentials, FilePath, Kubeconfig, Source, Tls};
+use sanskube::kubeconfig::{Access, Credentials, FilePath, Impersonation, Kubeconfig, Source, Tls};
 
 use crate::environment::Environment;
 use crate::error::AccessError;
@@ -58,7 +58,15 @@ impl Wish {
 }
 
 fn plain(server: String) -> Access {
-    Access { server, proxy: None, namespace: None, tls: Tls::default(), credentials: Credentials::None }
+    Access {
+        server,
+        proxy: None,
+        namespace: None,
+        tls: Tls::default(),
+        credentials: Credentials::None,
+        impersonation: Impersonation::default(),
+        disable_compression: false,
+    }
 }
 
 fn read_kubeconfig(path: &Path) -> Result<Kubeconfig, AccessError> {

@@ -53,18 +53,25 @@ impl Stopper {
     /// Lets what is in flight end, then makes [`Driver::run`] return. Never waits; has no effect when it has returned already.
     pub fn stop(&self) {
         self.asked.store(true, Ordering::Release);
-        self.wake();
-    }
-
-    /// Lets the driver ask its machine for outputs again.
-    pub(crate) fn wake(&self) {
-        // If the channel is full the driver is awake; if the receiver is gone there is nothing to wake.
+        // If the channel is full the driver is awake; if the receiver is gone there is nothing to stop.
         let _ = self.events.try_send(Event::Wake);
     }
 
     /// Whether somebody has asked since this was called last.
     fn take(&self) -> bool {
         self.asked.swap(false, Ordering::Acquire)
+    }
+}
+
+/// Wakes a [`Driver`], from anywhere: the machine is told the time, and then its observer is called.
+#[derive(Clone, Debug)]
+pub struct Waker(Sender<Event>);
+
+impl Waker {
+    /// Wakes it. Never waits; has no effect when it has returned already.
+    pub fn wake(&self) {
+        // If the channel is full the driver is awake; if the receiver is gone there is nobody to be woken.
+        let _ = self.0.try_send(Event::Wake);
     }
 }
 
@@ -95,6 +102,11 @@ impl Driver {
     /// A handle that stops the driver.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
+    }
+
+    /// A handle that wakes the driver.
+    pub fn waker(&self) -> Waker {
+        Waker(self.stopper.events.clone())
     }
 
     /// The clock that the machine is told.

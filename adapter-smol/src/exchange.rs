@@ -133,9 +133,12 @@ fn request(server: &Server, call: &Call) -> Result<Request<()>, Error> {
         .uri(format!("{}{}", server.url, request.path))
         .header(header::ACCEPT, "application/json")
         .header(header::USER_AGENT, &server.user_agent);
-    if !call.watch {
+    if !call.watch && server.compression {
         // A compressed watch would hold events back until a block is full.
         builder = builder.header(header::ACCEPT_ENCODING, "gzip");
+    }
+    for (name, value) in &server.headers {
+        builder = builder.header(name, value);
     }
     if let Some(authorization) = server.credentials.header() {
         builder = builder.header(header::AUTHORIZATION, &*authorization);

@@ -24,7 +24,7 @@ use sanskube::time::Now;
 use crate::changes::Changes;
 use crate::client::Client;
 use crate::clock::Clock;
-use crate::driver::{Driver, Stopper};
+use crate::driver::{Driver, Stopper, Waker};
 
 /// A reconciliation under way.
 type Reconciling = Pin<Box<dyn Future<Output = controller::Result> + Send>>;
@@ -43,6 +43,7 @@ pub struct Runner {
     pub(crate) rested: Arc<Event>,
     driver: Arc<Mutex<Option<Driver>>>,
     stopper: Stopper,
+    waker: Waker,
     clock: Clock,
 }
 
@@ -58,6 +59,7 @@ impl Runner {
             reconcile: Arc::default(),
             rested: Arc::new(Event::new()),
             stopper: driver.stopper(),
+            waker: driver.waker(),
             clock: driver.clock(),
             driver: Arc::new(Mutex::new(Some(driver))),
         }
@@ -222,7 +224,7 @@ impl Runner {
     /// Changes the machine and lets its driver see what comes of it.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Controllers, Now) -> R) -> R {
         let result = self.shared.write(|machine| change(machine, self.clock.now()));
-        self.stopper.wake();
+        self.waker.wake();
         result
     }
 

@@ -21,6 +21,10 @@ pub struct Server {
     pub server_name: Option<String>,
     /// Trusted certificates and the client's own.
     pub tls: Arc<ClientConfig>,
+    /// Whether answers may be compressed; watches never are.
+    pub compression: bool,
+    /// Headers that are sent with every request, names and values.
+    pub headers: Vec<(String, String)>,
     /// The `User-Agent` header. API servers name the manager of a field by its part before the slash.
     pub user_agent: String,
 }
@@ -40,7 +44,16 @@ impl Server {
         let user_agent = concat!("sanskube/", env!("CARGO_PKG_VERSION")).to_owned();
         let url = url.into();
         let proxy = Target::of(&url).and_then(|to| Proxy::from_environment(to.tls, &to.host, |name| var(name).ok()));
-        Self { url, credentials: Credentials::default(), proxy, server_name: None, tls, user_agent }
+        Self {
+            url,
+            credentials: Credentials::default(),
+            proxy,
+            server_name: None,
+            tls,
+            compression: true,
+            headers: Vec::new(),
+            user_agent,
+        }
     }
 }
 
@@ -54,6 +67,8 @@ impl From<sanskube_access::Found> for Server {
             proxy: found.proxy.or(new.proxy),
             server_name: found.server_name,
             tls: found.tls,
+            compression: found.compression,
+            headers: found.headers,
             url: new.url,
             user_agent: new.user_agent,
         }

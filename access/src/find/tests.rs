@@ -71,5 +71,12 @@ fn what_cannot_be_used_is_named() {
     refused("https://k", "certificate-authority-data: aGVsbG8=", "", "the certificate authority in the kubeconfig");
     refused("https://k", "", "tokenFile: gone", "cannot read the token");
     refused("https://k", "", "token: \"a\\nb\"", "the token: has characters that a header cannot hold");
+    refused("https://k", "", "as: \"a\\nb\"", "the header Impersonate-User: has characters that a header cannot hold");
+    refused(
+        "https://k",
+        "",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Never}",
+        "exec",
+    );
     refused("https://k", "proxy-url: '::'", "", "\"::\" is not the URL of a proxy");
 }

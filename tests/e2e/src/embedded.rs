@@ -8,6 +8,7 @@ use sanskube::client::{Error, Event, Operation, Watch};
 use sanskube::controller::{self, Cache, Controller, ControllerId, Watched};
 use sanskube::informer::Change;
 use sanskube::key::Key;
+use sanskube::limits::Limits;
 use sanskube::object::Decode;
 use sanskube::reflector::Config;
 
@@ -25,6 +26,8 @@ pub trait Adapter: 'static {
 
     /// A client of the server at this URL.
     fn client(url: &str) -> Self::Client;
+    /// `Client::with_limits`
+    fn with_limits(client: Self::Client, limits: Limits) -> Self::Client;
     /// `Client::send`
     fn send<A: Send>(client: &Self::Client, operation: Operation<A>) -> Result<A, Error>;
     /// `Client::watch`
@@ -95,6 +98,10 @@ impl Adapter for Blocking {
         sanskube_blocking::Client::new(sanskube_blocking::Server::new(url), 4)
     }
 
+    fn with_limits(client: Self::Client, limits: Limits) -> Self::Client {
+        client.with_limits(limits)
+    }
+
     fn send<A: Send>(client: &Self::Client, operation: Operation<A>) -> Result<A, Error> {
         client.send(operation)
     }
@@ -150,6 +157,10 @@ impl Adapter for Smol {
 
     fn client(url: &str) -> Self::Client {
         sanskube_smol::Client::new(sanskube_smol::Server::new(url), 4)
+    }
+
+    fn with_limits(client: Self::Client, limits: Limits) -> Self::Client {
+        client.with_limits(limits)
     }
 
     fn send<A: Send>(client: &Self::Client, operation: Operation<A>) -> Result<A, Error> {

@@ -7,6 +7,8 @@ pub mod http;
 pub mod probe;
 pub mod process;
 pub mod proxy;
+pub mod relay;
 pub mod script;
 pub mod soak;
 pub mod stall;
+pub mod transcript;
