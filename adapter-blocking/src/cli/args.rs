@@ -145,6 +145,7 @@ impl RunArgs {
             seed,
             ..Config::default()
         };
+        self.client.apply(&mut config.limits);
         self.options.apply(&mut config, SplitMix64::new(seed).next_unit());
         Ok(config)
     }

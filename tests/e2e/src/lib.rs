@@ -3,9 +3,12 @@
 pub mod adapter;
 pub mod cluster;
 pub mod embedded;
+pub mod http;
 pub mod probe;
 pub mod process;
+pub mod proxy;
 pub mod relay;
 pub mod script;
+pub mod soak;
 pub mod stall;
 pub mod transcript;
