@@ -7,7 +7,6 @@ pub mod http;
 pub mod probe;
 pub mod process;
 pub mod proxy;
-pub mod relay;
 pub mod script;
 pub mod soak;
 pub mod stall;

@@ -1,9 +1,9 @@
 //! A proxy between a program and its server that can stop to pass anything on.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
@@ -22,8 +22,15 @@ struct Switches {
     accepted: AtomicUsize,
     /// Nothing is passed on while this holds, on any connection.
     frozen: AtomicBool,
-    /// The connections that there are, each with whether it is dead: open, but never passing anything on again.
-    connections: Mutex<Vec<Arc<AtomicBool>>>,
+    /// The connections that there are.
+    connections: Mutex<Vec<Connection>>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    /// Whether it is open, but never passes anything on again.
+    dead: Arc<AtomicBool>,
+    ends: [TcpStream; 2],
 }
 
 impl Proxy {
@@ -38,7 +45,9 @@ impl Proxy {
                 switches.accepted.fetch_add(1, Ordering::Relaxed);
                 let Ok(upstream) = TcpStream::connect(server) else { continue };
                 let dead = Arc::<AtomicBool>::default();
-                switches.connections.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&dead));
+                let (Ok(near), Ok(far)) = (client.try_clone(), upstream.try_clone()) else { continue };
+                let connection = Connection { dead: Arc::clone(&dead), ends: [near, far] };
+                switches.connections().push(connection);
                 for (from, to) in [(&client, &upstream), (&upstream, &client)] {
                     let (from, to) = (from.try_clone(), to.try_clone());
                     let (Ok(from), Ok(to)) = (from, to) else { continue };
@@ -67,9 +76,24 @@ impl Proxy {
 
     /// Leaves every connection that there is half open: nothing comes through it again, and it never ends.
     pub fn leave_half_open(&self) {
-        for dead in self.switches.connections.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            dead.store(true, Ordering::Relaxed);
+        for connection in self.switches.connections().drain(..) {
+            connection.dead.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Closes every connection that there is.
+    pub fn cut(&self) {
+        for end in self.switches.connections().drain(..).flat_map(|connection| connection.ends) {
+            // It may be closed already.
+            let _ = end.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Switches {
+    fn connections(&self) -> MutexGuard<'_, Vec<Connection>> {
+        // Nothing can panic while the lock is held.
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,6 +111,10 @@ fn pass(mut from: TcpStream, mut to: TcpStream, switches: &Switches, dead: &Atom
                 while switches.frozen.load(Ordering::Relaxed) {
                     sleep(TICK);
                 }
+                // What came while it died is lost with it.
+                if dead.load(Ordering::Relaxed) {
+                    continue;
+                }
                 if to.write_all(&bytes[..length]).is_err() {
                     break;
                 }
@@ -95,5 +123,5 @@ fn pass(mut from: TcpStream, mut to: TcpStream, switches: &Switches, dead: &Atom
             Err(_) => break,
         }
     }
-    let _ = to.shutdown(std::net::Shutdown::Write);
+    let _ = to.shutdown(Shutdown::Write);
 }

@@ -3,6 +3,7 @@
 
 use std::io::Read as _;
 use std::net::TcpStream;
+use std::sync::mpsc::channel;
 use std::thread::spawn;
 
 use futures_lite::future::block_on;
@@ -10,6 +11,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use sanskube::client::{Api, DeleteOptions, Patch, Propagation};
 use sanskube_e2e::cluster::{Cluster, PODS};
 use sanskube_e2e::process::wait_until;
+use sanskube_smol::access::Wish;
 use sanskube_smol::{Client, Runner, Server};
 use serde_json::{Value, json};
 
@@ -17,6 +19,8 @@ use serde_json::{Value, json};
 mod by_hand;
 #[path = "../../../adapter-smol/examples/config_map_copier.rs"]
 mod config_map_copier;
+#[path = "../../../adapter-smol/examples/controller.rs"]
+mod controller;
 #[path = "../../../adapter-smol/examples/custom_resource.rs"]
 mod custom_resource;
 #[path = "../../../adapter-smol/examples/embedded_replicaset.rs"]
@@ -137,6 +141,21 @@ fn the_controller_runs_beside_other_work() {
     });
     stopper.stop();
     running.join().unwrap().unwrap();
+}
+
+#[test]
+fn the_minimal_controller_controls_until_it_is_stopped() {
+    let cluster = Cluster::start();
+    cluster.create_set("web", 3);
+    let wish = Wish { server: Some(cluster.server.url()), ..Wish::default() };
+    let (tell, told) = channel();
+    let running = spawn(move || {
+        let tell = move |stopper| tell.send(stopper).expect("the test waits for it");
+        controller::control(&wish, tell).expect("the cluster is there");
+    });
+    wait_until("the pods are there", || (cluster.available("web") == 3).then_some(()));
+    told.recv().unwrap().stop();
+    running.join().unwrap();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use sanskube::request::Failure;
 use sanskube_e2e::cluster::Cluster;
 use sanskube_e2e::embedded::{Adapter, Running};
 use sanskube_e2e::process::wait_until;
-use sanskube_e2e::relay::Relay;
+use sanskube_e2e::proxy::Proxy;
 use sanskube_e2e::with_both_adapters;
 use serde_json::json;
 
@@ -31,30 +31,30 @@ fn impatient() -> Config {
 
 fn a_watch_that_is_cut_is_resumed<A: Adapter>() {
     let cluster = Cluster::start();
-    let (direct, relay) = (A::client(&cluster.server.url()), Relay::to(cluster.server.addr()));
-    let runner = A::runner(&A::client(&relay.url));
+    let (direct, proxy) = (A::client(&cluster.server.url()), Proxy::start(cluster.server.addr()));
+    let runner = A::runner(&A::client(&proxy.url()));
     let cache = A::watch::<ConfigMap>(&runner, maps());
     let running = Running::<A>::start(&runner);
     assert!(A::wait_for_sync(&runner));
     for n in 0..3 {
-        let before = relay.connections();
-        relay.cut();
+        let before = proxy.accepted();
+        proxy.cut();
         A::send(&direct, maps().create(&map(&format!("m{n}")))).unwrap();
         wait_until("it is seen", || cache.find(&format!("default/m{n}")).map(drop));
-        assert!(relay.connections() > before);
+        assert!(proxy.accepted() > before);
     }
     running.stop();
 }
 
 fn a_watch_that_falls_silent_is_given_up_and_resumed<A: Adapter>() {
     let cluster = Cluster::start();
-    let (direct, relay) = (A::client(&cluster.server.url()), Relay::to(cluster.server.addr()));
-    let runner = A::runner(&A::client(&relay.url));
+    let (direct, proxy) = (A::client(&cluster.server.url()), Proxy::start(cluster.server.addr()));
+    let runner = A::runner(&A::client(&proxy.url()));
     let cache = A::watch::<ConfigMap>(&runner, impatient());
     let running = Running::<A>::start(&runner);
     assert!(A::wait_for_sync(&runner));
     // The half of the wire that is left still takes what is written, and nothing comes back.
-    relay.silence();
+    proxy.leave_half_open();
     A::send(&direct, maps().create(&map("a"))).unwrap();
     wait_until("it is seen", || cache.find("default/a").map(drop));
     running.stop();
@@ -62,11 +62,13 @@ fn a_watch_that_falls_silent_is_given_up_and_resumed<A: Adapter>() {
 
 fn an_operation_on_a_silent_wire_times_out_and_the_next_works<A: Adapter>() {
     let cluster = Cluster::start();
-    let relay = Relay::to(cluster.server.addr());
-    let client =
-        A::with_limits(A::client(&relay.url), Limits { call_timeout: Duration::from_millis(300), ..Limits::default() });
+    let proxy = Proxy::start(cluster.server.addr());
+    let client = A::with_limits(
+        A::client(&proxy.url()),
+        Limits { call_timeout: Duration::from_millis(300), ..Limits::default() },
+    );
     A::send(&client, maps().create(&map("a"))).unwrap();
-    relay.silence();
+    proxy.leave_half_open();
     let patch = Patch::Merge(json!({"data": {"k": "v"}}));
     assert_eq!(A::send(&client, maps().patch("a", &patch)).unwrap_err(), Error::Failed(Failure::TimedOut));
     // That connection is not used again.
@@ -76,11 +78,11 @@ fn an_operation_on_a_silent_wire_times_out_and_the_next_works<A: Adapter>() {
 
 fn an_idle_connection_that_was_cut_is_not_used_again<A: Adapter>() {
     let cluster = Cluster::start();
-    let relay = Relay::to(cluster.server.addr());
-    let client = A::client(&relay.url);
+    let proxy = Proxy::start(cluster.server.addr());
+    let client = A::client(&proxy.url());
     for n in 0..3 {
         A::send(&client, maps().create(&map(&format!("m{n}")))).unwrap();
-        relay.cut();
+        proxy.cut();
     }
     assert_eq!(A::send(&client, maps().list(&ListOptions::default())).unwrap().items.len(), 3);
 }
