@@ -1,8 +1,8 @@
 //! A proxy between a program and its server that can stop to pass anything on.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
@@ -22,9 +22,16 @@ struct Switches {
     accepted: AtomicUsize,
     /// Nothing is passed on while this holds, on any connection.
     frozen: AtomicBool,
-    /// The connections that there are, each with whether it is dead: open, but never passing anything on again.
-    connections: Mutex<Vec<Arc<AtomicBool>>>,
+    /// The connections that there are, each with what becomes of it.
+    connections: Mutex<Vec<Arc<AtomicU8>>>,
 }
+
+/// It passes bytes on.
+const ALIVE: u8 = 0;
+/// It is to be closed on both sides.
+const CUT: u8 = 1;
+/// It is open, but never passes anything on again.
+const DEAD: u8 = 2;
 
 impl Proxy {
     /// A proxy before the server at this address.
@@ -37,13 +44,13 @@ impl Proxy {
             for client in listener.incoming().map_while(Result::ok) {
                 switches.accepted.fetch_add(1, Ordering::Relaxed);
                 let Ok(upstream) = TcpStream::connect(server) else { continue };
-                let dead = Arc::<AtomicBool>::default();
-                switches.connections.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&dead));
+                let fate = Arc::new(AtomicU8::new(ALIVE));
+                switches.connections.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&fate));
                 for (from, to) in [(&client, &upstream), (&upstream, &client)] {
                     let (from, to) = (from.try_clone(), to.try_clone());
                     let (Ok(from), Ok(to)) = (from, to) else { continue };
-                    let (switches, dead) = (Arc::clone(&switches), Arc::clone(&dead));
-                    spawn(move || pass(from, to, &switches, &dead));
+                    let (switches, fate) = (Arc::clone(&switches), Arc::clone(&fate));
+                    spawn(move || pass(from, to, &switches, &fate));
                 }
             }
         });
@@ -67,19 +74,32 @@ impl Proxy {
 
     /// Leaves every connection that there is half open: nothing comes through it again, and it never ends.
     pub fn leave_half_open(&self) {
-        for dead in self.switches.connections.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            dead.store(true, Ordering::Relaxed);
+        self.decide(DEAD);
+    }
+
+    /// Closes every connection that there is, whatever is under way.
+    pub fn cut(&self) {
+        self.decide(CUT);
+    }
+
+    fn decide(&self, fate: u8) {
+        for connection in self.switches.connections.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            connection.store(fate, Ordering::Relaxed);
         }
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, switches: &Switches, dead: &AtomicBool) {
+fn pass(mut from: TcpStream, mut to: TcpStream, switches: &Switches, fate: &AtomicU8) {
     let _ = from.set_read_timeout(Some(TICK));
     let mut bytes = [0; 16 << 10];
     loop {
-        if switches.frozen.load(Ordering::Relaxed) || dead.load(Ordering::Relaxed) {
-            sleep(TICK);
-            continue;
+        match fate.load(Ordering::Relaxed) {
+            CUT => break,
+            ALIVE if !switches.frozen.load(Ordering::Relaxed) => {}
+            _ => {
+                sleep(TICK);
+                continue;
+            }
         }
         match from.read(&mut bytes) {
             Ok(0) => break,
@@ -95,5 +115,6 @@ fn pass(mut from: TcpStream, mut to: TcpStream, switches: &Switches, dead: &Atom
             Err(_) => break,
         }
     }
-    let _ = to.shutdown(std::net::Shutdown::Write);
+    let both = fate.load(Ordering::Relaxed) == CUT;
+    let _ = to.shutdown(if both { Shutdown::Both } else { Shutdown::Write });
 }
