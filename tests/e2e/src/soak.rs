@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use sanskube::rand::SplitMix64;
 use sanskube_apiserver::faults::{Failure, Rule};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PODS, REPLICA_SETS};
 use crate::http::{get, metric};
-use crate::process::{Process, wait_until};
+use crate::process::{PATIENCE, Process, wait_until};
+use crate::proxy::Proxy;
 
 /// What a controller has of the machine it runs on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,15 +36,29 @@ pub struct Soaked {
 }
 
 /// Lets the program `sanskube` look after a few sets that are scaled at random, for this long. Watches are closed and cut, requests refused, hung up on,
-/// and hung up on after they have had their effect.
+/// and hung up on after they have had their effect; connections are closed in the middle of whatever is under way, and the server pauses.
+///
+/// The pretend kubelet is no part of what is tested, and not made to last: so the server refuses only what a kubelet does not ask for, and what
+/// becomes of pods on their way is up to the network of the controller.
 ///
 /// # Panics
 /// The controller does not come to rest at the end with exactly the pods that are wanted.
 pub fn soak(sanskube: &str, time: Duration) -> Soaked {
     let (cluster, mut random) = (Cluster::start(), SplitMix64::new(7));
+    let proxy = Proxy::start(cluster.server.addr());
     let mut process = Process::start(
         sanskube,
-        &["run", "--server", &cluster.server.url(), "--metrics-bind-address", "127.0.0.1:0", "--kube-api-qps", "0"],
+        &[
+            "run",
+            "--server",
+            &proxy.url(),
+            "--request-timeout",
+            "5s",
+            "--metrics-bind-address",
+            "127.0.0.1:0",
+            "--kube-api-qps",
+            "0",
+        ],
     );
     let address = status_address(&mut process);
     let mut wanted = [0u64; 4];
@@ -64,37 +79,67 @@ pub fn soak(sanskube: &str, time: Duration) -> Soaked {
     while began.elapsed() < time {
         let set = usize::try_from(draw(4)).expect("it is below four");
         wanted[set] = draw(30);
+        cluster.server.with_api(|api, _| api.faults_mut().clear_rules());
         cluster.scale(&name(set), wanted[set]);
         scaled += 1;
         let failure = failures[usize::try_from(draw(5)).expect("it is below five")].clone();
         let rule = Rule {
-            method: ["POST", "DELETE", "PUT", "GET"][usize::try_from(draw(4)).expect("it is below four")].into(),
-            target: "/api".into(),
+            method: String::new(),
+            target: ["/events", "/replicasets"][usize::try_from(draw(2)).expect("it is below two")].into(),
             skip: u32::try_from(draw(10)).expect("it is below ten"),
             times: u32::try_from(draw(4)).expect("it is below four"),
             after_effect: draw(2) == 0,
             failure,
         };
         cluster.server.with_api(|api, _| {
-            api.faults_mut().clear_rules();
             api.faults_mut().add_rule(rule);
             if draw(3) == 0 {
                 api.faults_mut().cut_watches(3, 2);
             }
         });
+        match draw(6) {
+            0 => proxy.cut(),
+            1 => proxy.set_frozen(true),
+            _ => {}
+        }
         std::thread::sleep(Duration::from_millis(draw(400)));
+        proxy.set_frozen(false);
         if before.is_none() && began.elapsed() > time / 10 {
             before = Some(used(address));
         }
     }
     cluster.server.with_api(|api, _| api.faults_mut().clear_rules());
-    for (set, wanted) in wanted.iter().enumerate() {
-        wait_until("the wanted pods", || (cluster.available(&name(set)) == *wanted).then_some(()));
-    }
     let pods = usize::try_from(wanted.iter().sum::<u64>()).expect("there are few");
-    wait_until("no pod too many", || (cluster.pod_uids().len() == pods).then_some(()));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let settled = wanted.iter().enumerate().all(|(set, wanted)| cluster.available(&name(set)) == *wanted);
+        if settled && cluster.pod_uids().len() == pods {
+            break;
+        }
+        assert!(Instant::now() < deadline, "wanted {wanted:?}, and there is\n{}", inventory(&cluster));
+        std::thread::sleep(Duration::from_millis(50));
+    }
     let after = used(address);
     Soaked { before: before.unwrap_or(after), after, requests: cluster.requests(), scaled }
+}
+
+/// A line for each set and each pod.
+fn inventory(cluster: &Cluster) -> String {
+    let mut lines = String::new();
+    for path in [REPLICA_SETS, PODS] {
+        for object in cluster.get(path)["items"].as_array().expect("a list has items") {
+            let meta = &object["metadata"];
+            let (name, owners, deleted) =
+                (&meta["name"], &meta["ownerReferences"][0]["name"], &meta["deletionTimestamp"]);
+            let (spec, status) = (&object["spec"]["replicas"], &object["status"]);
+            let line = format!(
+                "{name} of {owners}, deleted {deleted}, wants {spec}, node {}: {status}\n",
+                object["spec"]["nodeName"]
+            );
+            lines.push_str(&line);
+        }
+    }
+    lines
 }
 
 /// Where a program that was asked to serve its status on any port does so.
