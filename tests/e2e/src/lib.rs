@@ -2,6 +2,7 @@
 
 pub mod adapter;
 pub mod cluster;
+pub mod kubectl;
 pub mod probe;
 pub mod process;
 pub mod script;
