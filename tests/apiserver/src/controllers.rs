@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::delete::{DeleteOptions, stored_kind};
+use crate::delete::DeleteOptions;
 use crate::json;
-use crate::kind::{EVENTS, KINDS, NAMESPACES, TABLES};
+use crate::kind::{DEFINITIONS, EVENTS, NAMESPACES};
 use crate::object::build;
 use crate::server::ApiServer;
 use crate::store::{Key, Object};
@@ -33,7 +33,7 @@ impl Controllers {
         self.queue.front().map(|(due, _)| *due)
     }
 
-    fn push(&mut self, due: Duration, uid: &Arc<str>) {
+    pub(crate) fn push(&mut self, due: Duration, uid: &Arc<str>) {
         if self.queue.back().is_none_or(|(_, last)| last != uid) {
             self.queue.push_back((due, uid.clone()));
         }
@@ -44,6 +44,9 @@ impl ApiServer {
     /// To be called after an object was written.
     pub(crate) fn after_write(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
+        if table == DEFINITIONS {
+            self.define(now, object);
+        }
         if !self.has_controllers() {
             return;
         }
@@ -56,6 +59,10 @@ impl ApiServer {
     /// To be called after an object was removed.
     pub(crate) fn after_remove(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
+        if let Some(definition) = self.definition_of(&self.kinds.stored(table)).filter(|d| d.deleting) {
+            let uid = definition.uid.clone();
+            self.controllers.push(now.monotonic, &uid);
+        }
         if !self.has_controllers() {
             return;
         }
@@ -90,6 +97,7 @@ impl ApiServer {
                 return;
             };
             match self.store.by_uid(&uid).cloned() {
+                Some((DEFINITIONS, key)) => self.end_definition(now, &key),
                 Some((NAMESPACES, key)) if self.config.namespace_controller => {
                     self.end_namespace(now, &key);
                 }
@@ -142,8 +150,8 @@ impl ApiServer {
             return;
         }
         if gone.len() == object.owners.len() {
-            let kind = stored_kind(table);
-            drop(self.delete_object(now, kind, key, &DeleteOptions::background()));
+            let kind = self.kinds.stored(table);
+            drop(self.delete_object(now, &kind, key, &DeleteOptions::background()));
             return;
         }
         for uid in gone {
@@ -163,7 +171,8 @@ impl ApiServer {
             let leaf = self.store.dependents(&dependent.uid).is_empty();
             let policy = if leaf { "Background" } else { "Foreground" };
             let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
-            drop(self.delete_object(now, stored_kind(table), key, &options));
+            let kind = self.kinds.stored(table);
+            drop(self.delete_object(now, &kind, key, &options));
         }
     }
 
@@ -188,7 +197,7 @@ impl ApiServer {
     }
 
     /// Changes an object, and removes it if it waits for nothing any more.
-    fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
+    pub(crate) fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
         let Some(old) = self.store.get(table, key).cloned() else {
             return;
         };
@@ -200,14 +209,15 @@ impl ApiServer {
                 meta.remove(list);
             }
         }
-        if build(table, &value, old.rv).json == old.json {
+        let kind = self.kinds.stored(table);
+        if build(&kind, &value, old.rv).json == old.json {
             return;
         }
-        if crate::update::is_finished(&value, &KINDS[table]) {
-            self.remove(now, table, &old);
+        if crate::update::is_finished(&value, &kind) {
+            self.remove(now, &kind, &old);
             return;
         }
-        let sealed = self.seal(table, &mut value);
+        let sealed = self.seal(&kind, &mut value);
         self.stats.writes += 1;
         let object = self.store.put(table, sealed);
         self.after_write(now, table, &object);
@@ -222,13 +232,12 @@ impl ApiServer {
             return;
         }
         let mut left = 0;
-        for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
+        for kind in self.kinds.all_stored().into_iter().filter(|k| k.namespaced) {
+            let table = kind.table;
             let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
             for object in objects {
                 let gone = !object.deleting
-                    && self
-                        .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
-                        .is_ok_and(|d| d.gone);
+                    && self.delete_object(now, &kind, &object.key, &DeleteOptions::background()).is_ok_and(|d| d.gone);
                 left += usize::from(!gone && table != EVENTS);
             }
         }

@@ -60,7 +60,12 @@ impl Cluster {
                 },
             },
         });
-        self.ask(&Request::new("POST", REPLICA_SETS).with_body("application/json", set.to_string()));
+        self.create(REPLICA_SETS, &set);
+    }
+
+    /// Creates an object.
+    pub fn create(&self, path: &str, object: &Value) {
+        self.ask(&Request::new("POST", path).with_body("application/json", object.to_string()));
     }
 
     /// Sets how many pods a ReplicaSet is to have.
@@ -106,7 +111,7 @@ impl Cluster {
         self.server.with_api(|api, _| api.resource_version())
     }
 
-    /// What a request that succeeds is answered.
+    /// The answer to a request that succeeds.
     pub fn ask(&self, request: &Request) -> Value {
         let request = self.sign(request.clone());
         let reply = self.server.with_api(|api, now| api.handle_request(now, &request));

@@ -4,6 +4,7 @@ pub mod adapter;
 pub mod cluster;
 pub mod embedded;
 pub mod http;
+pub mod kubectl;
 pub mod probe;
 pub mod process;
 pub mod proxy;
