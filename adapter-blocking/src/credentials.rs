@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ureq::http::HeaderValue;
+use ureq::tls::ClientCert;
+
+#[cfg(feature = "access")]
+use crate::exec::Exec;
 
 /// What is sent as `Authorization`. Clones share what they last read.
 #[derive(Clone, Default)]
@@ -13,6 +17,8 @@ pub struct Credentials(Kind);
 
 #[derive(Clone, Default)]
 enum Kind {
+    #[cfg(feature = "access")]
+    Exec(Arc<Exec>),
     Fixed(HeaderValue),
     #[default]
     None,
@@ -43,9 +49,48 @@ impl Credentials {
         Self(Kind::TokenFile(Arc::new(TokenFile { path, last: Mutex::new(fallback.and_then(bearer)) })))
     }
 
+    /// What a program says.
+    #[cfg(feature = "access")]
+    pub(crate) fn exec(exec: Exec) -> Self {
+        Self(Kind::Exec(Arc::new(exec)))
+    }
+
+    /// The client certificate that goes with them now, if there is one.
+    pub(crate) fn certificate(&self) -> Option<ClientCert> {
+        match &self.0 {
+            #[cfg(feature = "access")]
+            Kind::Exec(exec) => exec.certificate(),
+            _ => None,
+        }
+    }
+
+    /// Grows with each certificate.
+    pub(crate) fn generation(&self) -> u64 {
+        match &self.0 {
+            #[cfg(feature = "access")]
+            Kind::Exec(exec) => exec.generation(),
+            _ => 0,
+        }
+    }
+
+    /// The server did not take `refused`. Whether there is something else to be tried now.
+    pub(crate) fn renew(&self, refused: Option<&HeaderValue>) -> bool {
+        let before = self.generation();
+        if self.header().as_ref() == refused {
+            match &self.0 {
+                #[cfg(feature = "access")]
+                Kind::Exec(exec) => exec.renew(),
+                _ => {}
+            }
+        }
+        self.header().as_ref() != refused || self.generation() != before
+    }
+
     /// The value of the header now.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         match &self.0 {
+            #[cfg(feature = "access")]
+            Kind::Exec(exec) => exec.header(),
             Kind::Fixed(value) => Some(value.clone()),
             Kind::None => None,
             Kind::TokenFile(file) => file.header(),
@@ -57,6 +102,8 @@ impl fmt::Debug for Credentials {
     /// The kind of credentials, never what they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
+            #[cfg(feature = "access")]
+            Kind::Exec(exec) => exec.fmt(f),
             Kind::Fixed(_) => f.write_str("Fixed"),
             Kind::None => f.write_str("None"),
             Kind::TokenFile(file) => write!(f, "TokenFile({})", file.path.display()),
@@ -77,7 +124,7 @@ impl TokenFile {
 }
 
 /// A header with a token; none if the token is empty, as in a file that is being written, or has bytes that do not belong there.
-fn bearer(token: &str) -> Option<HeaderValue> {
+pub(crate) fn bearer(token: &str) -> Option<HeaderValue> {
     if token.is_empty() { None } else { secret(&format!("Bearer {token}")) }
 }
 

@@ -61,6 +61,23 @@ impl Stopper {
     }
 }
 
+/// Wakes a [`Driver`], from any thread: the machine is told the time, and then its observer is called.
+#[derive(Clone, Debug)]
+pub struct Waker(SyncSender<Event>);
+
+impl Waker {
+    #[cfg(all(test, feature = "status"))]
+    pub(crate) fn new(events: SyncSender<Event>) -> Self {
+        Self(events)
+    }
+
+    /// Wakes it. Never waits; has no effect when it has returned already.
+    pub fn wake(&self) {
+        // If the channel is full the driver is awake; if the receiver is gone there is nobody to be woken.
+        let _ = self.0.try_send(Event::Wake);
+    }
+}
+
 impl Driver {
     /// A driver that talks to `server`, with `workers` threads for short calls (at least one). Each watch gets a thread of its own, so that
     /// watches never take the place of short calls.
@@ -81,6 +98,11 @@ impl Driver {
     /// A handle that stops the driver.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
+    }
+
+    /// A handle that wakes the driver.
+    pub fn waker(&self) -> Waker {
+        Waker(self.stopper.events.clone())
     }
 
     /// The clock that the machine is told.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use ureq::config::Config;
-use ureq::http::Uri;
+use ureq::http::{HeaderMap, Uri};
 use ureq::tls::TlsConfig;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
@@ -19,6 +19,10 @@ pub struct Server {
     pub url: String,
     /// What is sent as `Authorization`.
     pub credentials: Credentials,
+    /// Whether lists may come compressed. Default yes; watches never do.
+    pub compression: bool,
+    /// Headers that every request has beside those it needs, such as those of an impersonation.
+    pub headers: HeaderMap,
     /// The proxy to connect by. A new server takes it from the environment (`HTTPS_PROXY`, `NO_PROXY` and the like), except to a loopback address.
     pub proxy: Option<Proxy>,
     /// The name to expect in the server's certificate, where it is not the host in the URL. Cannot be honoured through a proxy.
@@ -37,7 +41,16 @@ impl Server {
         let proxy = if is_loopback(&url) { None } else { Proxy::try_from_env() };
         let user_agent = concat!("sanskube/", env!("CARGO_PKG_VERSION")).to_owned();
         let (credentials, tls) = (Credentials::default(), TlsConfig::default());
-        Self { url, credentials, proxy, server_name: None, tls, user_agent }
+        Self {
+            url,
+            credentials,
+            compression: true,
+            headers: HeaderMap::new(),
+            proxy,
+            server_name: None,
+            tls,
+            user_agent,
+        }
     }
 
     /// Every status and every redirect is an answer, to be judged by the core.
@@ -49,7 +62,7 @@ impl Server {
             .max_idle_connections(idle_connections)
             .max_idle_connections_per_host(idle_connections)
             .proxy(self.proxy.clone())
-            .tls_config(self.tls.clone())
+            .tls_config(self.tls())
             .user_agent(&self.user_agent)
             .build();
         match (&self.server_name, self.url.parse()) {
@@ -59,6 +72,16 @@ impl Server {
             }
             _ => config.new_agent(),
         }
+    }
+
+    /// The certificate that goes with the credentials, where there is one, takes the place of the client's own.
+    fn tls(&self) -> TlsConfig {
+        let Some(certificate) = self.credentials.certificate() else { return self.tls.clone() };
+        TlsConfig::builder()
+            .disable_verification(self.tls.disable_verification())
+            .root_certs(self.tls.root_certs().clone())
+            .client_cert(Some(certificate))
+            .build()
     }
 
     /// The URL that requests go to, and the value of their `Host` header where it does not follow from that.

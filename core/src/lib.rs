@@ -46,11 +46,16 @@
 #![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 pub mod backoff;
+pub mod client;
+pub mod controller;
 pub mod delta;
 #[doc = include_str!("differences.md")]
 pub mod differences {}
+pub mod election;
 pub mod error;
 pub mod informer;
 mod json;
@@ -60,6 +65,7 @@ pub mod kubeconfig;
 pub mod limits;
 pub mod machine;
 pub mod manager;
+pub mod metrics;
 pub mod object;
 pub mod rand;
 pub mod recorder;

@@ -18,21 +18,28 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use sanskube::kubeconfig::{Access, Credentials as Wanted, FilePath, Kubeconfig, Source, Tls};
+use sanskube::kubeconfig::{Access, Credentials as Wanted, FilePath, Impersonation, Kubeconfig, Source, Tls};
 use ureq::Proxy;
-use ureq::http::Uri;
+use ureq::http::{self, HeaderName, HeaderValue, Uri};
 
 pub use self::environment::Environment;
 pub use self::error::AccessError;
+pub(crate) use self::tls::client_certificate;
 
 use crate::credentials::Credentials;
+use crate::exec::Exec;
 use crate::server::Server;
+
+/// What is wrong with a text that cannot be sent in a header.
+const UNUSABLE: &str = "has characters that a header cannot hold";
 
 /// Which cluster is asked for. Nothing set: whichever the [`Environment`] leads to.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// The URL of a server to talk to without credentials. Nothing else is looked at then.
     pub server: Option<String>,
+    /// The URL of the server, whatever a kubeconfig says; who one is comes from there all the same.
+    pub master: Option<String>,
     /// The kubeconfig file to use.
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use instead of its current one.
@@ -48,23 +55,32 @@ impl Wish {
         if let Some(url) = &self.server {
             return server(url);
         }
+        match (self.access(environment)?, &self.master) {
+            (Some(access), None) => connect(access),
+            (Some(access), Some(url)) => connect(Access { server: url.clone(), ..access }),
+            (None, Some(url)) => server(url),
+            (None, None) => Err(AccessError::Nowhere),
+        }
+    }
+
+    /// How to reach the cluster that the kubeconfigs or the pod lead to, if there is one.
+    fn access(&self, environment: &Environment) -> Result<Option<Access>, AccessError> {
+        let access = |config: Kubeconfig| Ok(Some(config.access(self.context.as_deref())?));
         if let Some(path) = &self.kubeconfig {
-            let config = read_kubeconfig(path)?;
-            return connect(config.access(self.context.as_deref())?);
+            return access(read_kubeconfig(path)?);
         }
         if let Some(list) = &environment.kubeconfig {
-            let config = read_kubeconfigs(list)?;
-            return connect(config.access(self.context.as_deref())?);
+            return access(read_kubeconfigs(list)?);
         }
         if self.context.is_none()
-            && let Some(server) = in_cluster(environment)?
+            && let Some(pod) = in_cluster(environment)
         {
-            return Ok(server);
+            return Ok(Some(pod));
         }
         let path = environment.home.as_ref().map(|home| home.join(".kube").join("config"));
         match path.filter(|path| path.exists()) {
-            Some(path) => connect(read_kubeconfig(&path)?.access(self.context.as_deref())?),
-            None => Err(AccessError::Nowhere),
+            Some(path) => access(read_kubeconfig(&path)?),
+            None => Ok(None),
         }
     }
 }
@@ -89,23 +105,24 @@ fn read_kubeconfigs(list: &OsStr) -> Result<Kubeconfig, AccessError> {
 }
 
 /// The cluster that this process runs in as a pod, if it does (client-go `rest/config.go`, `InClusterConfig`).
-fn in_cluster(environment: &Environment) -> Result<Option<Server>, AccessError> {
-    let (Some(host), Some(port)) = (&environment.service_host, &environment.service_port) else { return Ok(None) };
+fn in_cluster(environment: &Environment) -> Option<Access> {
+    let (Some(host), Some(port)) = (&environment.service_host, &environment.service_port) else { return None };
     let token = environment.service_account.join("token");
     if !token.exists() {
-        return Ok(None);
+        return None;
     }
     let url = if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") };
     let file = |path: PathBuf| FilePath { path: path.to_string_lossy().into_owned(), named_in: String::new() };
     let authority = Source::File(file(environment.service_account.join("ca.crt")));
-    connect(Access {
+    Some(Access {
         server: url,
         proxy: None,
         namespace: None,
         tls: Tls { certificate_authority: Some(authority), ..Tls::default() },
         credentials: Wanted::TokenFile { file: file(token), fallback: None },
+        impersonation: Impersonation::default(),
+        disable_compression: false,
     })
-    .map(Some)
 }
 
 /// Makes a server of what a kubeconfig says, reading the files that it names.
@@ -123,6 +140,16 @@ fn connect(access: Access) -> Result<Server, AccessError> {
     }
     server.tls = tls::config(access.tls)?;
     server.credentials = credentials(access.credentials)?;
+    server.compression = !access.disable_compression;
+    for (name, value) in access.impersonation.headers() {
+        let unusable =
+            |_: http::Error| AccessError::Credential { what: format!("{name} {value:?}"), problem: UNUSABLE.into() };
+        let (name, value) = (
+            HeaderName::try_from(&name).map_err(|e| unusable(e.into()))?,
+            HeaderValue::try_from(&value).map_err(|e| unusable(e.into()))?,
+        );
+        server.headers.append(name, value);
+    }
     Ok(server)
 }
 
@@ -141,14 +168,13 @@ fn server(url: &str) -> Result<Server, AccessError> {
 }
 
 fn credentials(wanted: Wanted) -> Result<Credentials, AccessError> {
-    let unusable = |what: String| {
-        move || AccessError::Credential { what, problem: "has characters that a header cannot hold".into() }
-    };
+    let unusable = |what: String| move || AccessError::Credential { what, problem: UNUSABLE.into() };
     match wanted {
         Wanted::Basic { username, password } => {
             let value = format!("Basic {}", STANDARD.encode(format!("{username}:{password}")));
             Credentials::value(&value).ok_or_else(unusable("the password".into()))
         }
+        Wanted::Exec(plugin) => Ok(Credentials::exec(Exec::start(*plugin)?)),
         Wanted::None => Ok(Credentials::default()),
         Wanted::Token(token) => Credentials::token(token.trim()).ok_or_else(unusable("the token".into())),
         Wanted::TokenFile { file, fallback } => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
-use sanskube::kubeconfig::{ClientCertificate, Tls};
+use sanskube::kubeconfig::{Source, Tls};
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
 use super::{AccessError, read};
@@ -22,7 +22,7 @@ pub(super) fn config(tls: Tls) -> Result<TlsConfig, AccessError> {
         config = config.root_certs(RootCerts::new_with_certs(&authorities));
     }
     if let Some(client) = tls.client {
-        config = config.client_cert(Some(client_certificate(client)?));
+        config = config.client_cert(Some(client_certificate(client.certificate, client.key)?));
     }
     Ok(config.build())
 }
@@ -40,10 +40,11 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<Certificate<'static>>, Acc
     Ok(found)
 }
 
-fn client_certificate(client: ClientCertificate) -> Result<ClientCert, AccessError> {
-    let (pem, what) = read("client certificate", client.certificate)?;
+/// Reads a client's certificate and its key.
+pub(crate) fn client_certificate(certificate: Source, key: Source) -> Result<ClientCert, AccessError> {
+    let (pem, what) = read("client certificate", certificate)?;
     let chain = certificates(&pem, &what)?;
-    let (pem, what_key) = read("client key", client.key)?;
+    let (pem, what_key) = read("client key", key)?;
     let key = PrivateKey::from_pem(&pem)
         .map_err(|_| AccessError::Credential { what: what_key, problem: "holds no private key in PEM".into() })?;
     check_pair(&chain, &key).map_err(|problem| AccessError::Credential { what, problem })?;

@@ -3,9 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use log::LevelFilter;
+use sanskube::manager::Config;
 use sanskube::object::ReplicaSetKind;
+use sanskube::rand::SplitMix64;
 
+use super::controller;
+use super::logging::Format;
+use super::options::{ClientOptions, ControllerOptions, ElectionOptions, StatusOptions};
 use crate::access::Wish;
 
 /// A ReplicaSet controller without tokio, and a demonstration of it.
@@ -13,17 +19,25 @@ use crate::access::Wish;
 #[command(name = "sanskube", version)]
 pub(super) struct Args {
     /// How much to say on stderr: off, error, warn, info, debug or trace.
-    #[arg(long, global = true, value_name = "LEVEL")]
+    #[arg(long, global = true, env = "SANSKUBE_LOG_LEVEL", value_name = "LEVEL")]
     pub(super) log_level: Option<LevelFilter>,
+    /// How to say it.
+    #[arg(long, global = true, env = "SANSKUBE_LOGGING_FORMAT", value_name = "FORMAT", value_enum, default_value_t)]
+    pub(super) logging_format: Format,
     #[command(subcommand)]
     pub(super) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Prints a script that lets a shell complete these commands and flags.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
     #[cfg(feature = "demo")]
     Demo(DemoArgs),
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     #[cfg(feature = "demo")]
     Serve(ServeArgs),
 }
@@ -68,29 +82,72 @@ pub(super) struct FaultArgs {
 #[derive(Debug, Arguments)]
 pub(super) struct RunArgs {
     /// The URL of the API server, to be used without credentials.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(long, env = "SANSKUBE_SERVER", value_name = "URL", conflicts_with_all = ["kubeconfig", "context", "master"])]
     server: Option<String>,
+    /// The URL of the API server, instead of the one in the kubeconfig.
+    #[arg(long, env = "SANSKUBE_MASTER", value_name = "URL")]
+    master: Option<String>,
     /// The kubeconfig file to use.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, env = "SANSKUBE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use instead of its current one.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, env = "SANSKUBE_CONTEXT", value_name = "NAME")]
     context: Option<String>,
     /// Look after this namespace only. Default: all.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, env = "SANSKUBE_NAMESPACE", value_name = "NAME")]
     pub(super) namespace: Option<String>,
     /// Exit as soon as every set has all its pods ready.
     #[arg(long)]
     pub(super) once: bool,
     /// The controllers to run.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "replicaset,replicationcontroller")]
+    #[arg(
+        long,
+        env = "SANSKUBE_CONTROLLERS",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "replicaset,replicationcontroller"
+    )]
     controllers: Vec<ControllerName>,
+    #[command(flatten)]
+    pub(super) options: ControllerOptions,
+    #[command(flatten)]
+    client: ClientOptions,
+    #[command(flatten)]
+    election: ElectionOptions,
+    #[command(flatten)]
+    pub(super) status: StatusOptions,
 }
 
 impl RunArgs {
     /// Which cluster is asked for.
     pub(super) fn wish(&self) -> Wish {
-        Wish { server: self.server.clone(), kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
+        Wish {
+            server: self.server.clone(),
+            master: self.master.clone(),
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+        }
+    }
+
+    /// What the controllers are asked to do.
+    ///
+    /// # Errors
+    /// Flags contradict each other.
+    pub(super) fn config(&self) -> Result<Config, String> {
+        let seed = controller::seed();
+        // A dry run does nothing, and so need not wait for a lease, which would be a write.
+        let election = if self.options.dry_run { None } else { self.election.election(seed)? };
+        let mut config = Config {
+            kinds: self.kinds(),
+            namespace: self.namespace.clone().unwrap_or_default(),
+            client_limits: self.client.limits(),
+            election,
+            seed,
+            ..Config::default()
+        };
+        self.client.apply(&mut config.limits);
+        self.options.apply(&mut config, SplitMix64::new(seed).next_unit());
+        Ok(config)
     }
 
     /// The kinds of sets to look after.
@@ -138,13 +195,15 @@ pub(super) struct ServeArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use sanskube::election::Timing;
+    use sanskube::manager::ClientLimits;
 
     use super::*;
 
     fn run_args(line: &str) -> Result<RunArgs, clap::Error> {
         let args = Args::try_parse_from(line.split(' '))?;
         let Command::Run(options) = args.command else { panic!("it is run") };
-        Ok(options)
+        Ok(*options)
     }
 
     #[test]
@@ -166,5 +225,33 @@ mod tests {
         assert_eq!((wish.kubeconfig, wish.context.as_deref()), (Some("f".into()), Some("c")));
         assert_eq!(run_args("sanskube run --server http://s").unwrap().wish().server.as_deref(), Some("http://s"));
         assert!(run_args("sanskube run --server http://s --kubeconfig f").is_err());
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_kube_controller_manager_but_for_the_election() {
+        let config = run_args("sanskube run").unwrap().config().unwrap();
+        assert_eq!(config.client_limits, Some(ClientLimits { qps: 20.0, burst: 30 }));
+        assert_eq!((config.limits.concurrent_syncs, config.dry_run), (5, false));
+        assert!(config.resync_period.as_secs() >= 43_200 && config.resync_period.as_secs() <= 86_400);
+        assert_eq!(config.election, None);
+        let elected = run_args("sanskube run --leader-elect").unwrap().config().unwrap().election.unwrap();
+        assert_eq!(
+            (&*elected.namespace, &*elected.name, elected.timing),
+            ("kube-system", "sanskube", Timing::default())
+        );
+        assert!(run_args("sanskube run --leader-elect=false").unwrap().config().unwrap().election.is_none());
+    }
+
+    #[test]
+    fn flags_that_contradict_each_other_are_refused() {
+        let args = "sanskube run --leader-elect --leader-elect-lease-duration 5s";
+        assert!(run_args(args).unwrap().config().unwrap_err().contains("greater than the renew deadline"));
+        for wrong in ["--selector ==", "--concurrent-replicaset-syncs 0", "--kube-api-burst 0", "--min-resync-period 1"]
+        {
+            assert!(run_args(&format!("sanskube run {wrong}")).is_err(), "{wrong}");
+        }
+        assert_eq!(run_args("sanskube run --kube-api-qps -1").unwrap().config().unwrap().client_limits, None);
+        // What writes nothing needs no lease, which would be a write.
+        assert!(run_args("sanskube run --dry-run --leader-elect").unwrap().config().unwrap().election.is_none());
     }
 }

@@ -1,17 +1,31 @@
 //! Where log lines go: to stderr, one a line, or to a place from where the last one can be shown.
 
 use std::io::{Write as _, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use clap::ValueEnum;
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use serde_json::json;
 
 use crate::clock::Clock;
 
 /// The one logger of this process.
-static LOGGER: Logger = Logger { kept: Mutex::new(Kept::No) };
+static LOGGER: Logger = Logger { json: AtomicBool::new(false), kept: Mutex::new(Kept::No) };
 
 struct Logger {
+    json: AtomicBool,
     kept: Mutex<Kept>,
+}
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// An object a line.
+    Json,
+    /// Words.
+    #[default]
+    Text,
 }
 
 /// What becomes of lines.
@@ -24,7 +38,8 @@ enum Kept {
 }
 
 /// Takes log lines of this level and above, and writes them to stderr.
-pub(super) fn start(level: LevelFilter) {
+pub(super) fn start(level: LevelFilter, format: Format) {
+    LOGGER.json.store(format == Format::Json, Ordering::Relaxed);
     // Fails only if there is a logger already, as in a process that calls `main` twice: then it is the same one.
     let _ = log::set_logger(&LOGGER);
     log::set_max_level(level);
@@ -65,7 +80,13 @@ impl Log for Logger {
             return;
         }
         let time = Clock::start().now().wall.to_micro_string();
-        let line = format!("{time} {:5} {}: {}", record.level(), record.target(), record.args());
+        let (level, target) = (record.level(), record.target());
+        let line = if self.json.load(Ordering::Relaxed) {
+            let level = level.as_str().to_lowercase();
+            json!({"ts": time, "level": level, "target": target, "msg": record.args().to_string()}).to_string()
+        } else {
+            format!("{time} {level:5} {target}: {}", record.args())
+        };
         match &mut *self.kept() {
             Kept::No => {
                 // If stderr is closed there is nobody to tell.

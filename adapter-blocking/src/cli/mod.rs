@@ -7,26 +7,34 @@ mod controller;
 #[cfg(feature = "demo")]
 mod demo;
 mod logging;
+mod options;
+mod process;
 mod run;
 #[cfg(feature = "demo")]
 mod serve;
 mod signals;
 
 use std::error::Error;
+use std::io::stdout;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
+use clap_complete::generate;
 
 use self::args::{Args, Command};
 
 /// Does what the arguments of this process ask for, and says how that went. The binary `sanskube` is this function.
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    logging::start(args.log_level.unwrap_or_else(|| args.command.log_level()));
+    logging::start(args.log_level.unwrap_or_else(|| args.command.log_level()), args.logging_format);
     let done = match args.command {
         #[cfg(feature = "demo")]
         Command::Demo(options) => demo::demo(&options),
-        Command::Run(options) => run::run(options),
+        Command::Completions { shell } => {
+            generate(shell, &mut Args::command(), "sanskube", &mut stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Run(options) => run::run(&options),
         #[cfg(feature = "demo")]
         Command::Serve(options) => serve::serve(&options),
     };

@@ -2,28 +2,47 @@
 
 use std::process::ExitCode;
 
+use sanskube::manager::Manager;
+
 use super::args::RunArgs;
-use super::controller::{WORKERS, manager};
+use super::controller::{Looked, WORKERS};
 use super::{Done, signals};
 use crate::access::Environment;
 use crate::driver::Driver;
+use crate::status::StatusServer;
 
-/// Runs the controllers until a signal comes or, with `--once`, until there is nothing left to do.
-pub(super) fn run(args: RunArgs) -> Done {
+/// Runs the controllers until a signal comes, the lease is lost or, with `--once`, there is nothing left to do.
+pub(super) fn run(args: &RunArgs) -> Done {
+    let config = args.config()?;
     let server = args.wish().find(&Environment::read())?;
     log::info!("{} at {}", args.purpose(), server.url);
     let driver = Driver::new(server, WORKERS)?;
+    let status = match args.status.metrics_bind_address {
+        None => None,
+        Some(address) => {
+            let status = StatusServer::start(address, &driver.waker())
+                .map_err(|e| format!("cannot listen on {address}: {e}; choose another --metrics-bind-address"))?;
+            log::info!("health and metrics at http://{}", status.address());
+            Some(status)
+        }
+    };
     let stopper = driver.stopper();
     signals::handle({
         let stopper = stopper.clone();
         move || stopper.stop()
     })?;
-    let mut manager = manager(args.kinds(), args.namespace);
-    driver.run(&mut manager, |manager, _| {
+    let mut manager = Manager::new(&config);
+    driver.run(&mut manager, |manager, now| {
+        if let Some(status) = &status {
+            status.answer(&Looked { manager, now });
+        }
         if args.once && manager.all_ready() {
             stopper.stop();
         }
     });
+    if manager.has_lost_lease() {
+        return Err("the lease is lost, and somebody else may lead now: start again to stand by".into());
+    }
     log::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }

@@ -16,8 +16,8 @@ pub(super) fn handle(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::exit;
 
-    /// How long an orderly stop may take.
-    const GRACE: Duration = Duration::from_millis(900);
+    /// How long an orderly stop may take: so many ticks. A machine that stands still for a while costs the stop one of them.
+    const GRACE: (u32, Duration) = (9, Duration::from_millis(100));
 
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let wait = move || {
@@ -27,7 +27,7 @@ pub(super) fn handle(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
         first();
         // Whether or not this thread can be started, the second signal is heard.
         let _ = Builder::new().name("sanskube-grace".into()).spawn(move || {
-            sleep(GRACE);
+            (0..GRACE.0).for_each(|_| sleep(GRACE.1));
             log::warn!("stopped with calls in flight");
             exit(128 + signal);
         });

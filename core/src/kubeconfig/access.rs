@@ -1,8 +1,12 @@
 //! How to reach a cluster and as whom: what a kubeconfig boils down to.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+
+use super::exec::ExecPlugin;
+use super::impersonation::Impersonation;
 
 /// How to reach a cluster, and as whom. Files are named, not read: that is for whoever does the I/O.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +21,10 @@ pub struct Access {
     pub tls: Tls,
     /// What goes into the `Authorization` header.
     pub credentials: Credentials,
+    /// As whom the server is to take one.
+    pub impersonation: Impersonation,
+    /// Whether the server is to be asked to send everything as it is.
+    pub disable_compression: bool,
 }
 
 /// Whom to trust, and the client's own certificate.
@@ -51,6 +59,8 @@ pub enum Credentials {
         /// The password.
         password: String,
     },
+    /// What a program says.
+    Exec(Box<ExecPlugin>),
     /// Nothing.
     #[default]
     None,
@@ -70,6 +80,7 @@ impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Basic { username, .. } => write!(f, "Basic({username:?})"),
+            Self::Exec(plugin) => plugin.fmt(f),
             Self::None => f.write_str("None"),
             Self::Token(_) => f.write_str("Token"),
             Self::TokenFile { file, .. } => write!(f, "TokenFile({file:?})"),

@@ -13,6 +13,8 @@ mod access;
 mod cluster;
 mod entry;
 mod error;
+mod exec;
+mod impersonation;
 #[cfg(test)]
 mod tests;
 mod user;
@@ -25,6 +27,8 @@ use serde_json::Value;
 
 pub use self::access::{Access, ClientCertificate, Credentials, FilePath, Source, Tls};
 pub use self::error::KubeconfigError;
+pub use self::exec::{ExecCredential, ExecPlugin};
+pub use self::impersonation::Impersonation;
 
 use self::cluster::Cluster;
 use self::entry::Section;
@@ -110,7 +114,7 @@ impl Kubeconfig {
         let user = match context.text("user")? {
             None => User::default(),
             Some(user) => match self.users.find(&user) {
-                Some(entry) => User::read(entry)?,
+                Some(entry) => User::read(entry, &cluster)?,
                 None => return Err(context.error(format!("names the user {user:?}, which is not there"))),
             },
         };
@@ -120,6 +124,8 @@ impl Kubeconfig {
             namespace: context.text("namespace")?,
             tls: Tls { client: user.client, ..cluster.tls },
             credentials: user.credentials,
+            impersonation: user.impersonation,
+            disable_compression: cluster.disable_compression,
         })
     }
 

@@ -227,16 +227,12 @@ fn a_client_certificate_comes_from_files_or_data() {
 fn a_user_that_cannot_be_used_says_what_to_do() {
     for (body, problem) in [
         (
-            "{exec: {apiVersion: client.authentication.k8s.io/v1, command: aws}}",
-            "gets its credentials from the exec plugin \"aws\", which is not supported: \
-             use a user with a token, a tokenFile or a client-certificate",
-        ),
-        (
             "{auth-provider: {name: gcp}}",
             "uses the auth-provider \"gcp\", which is not supported: \
-             use a user with a token, a tokenFile or a client-certificate",
+             use a user with an exec plugin, a token, a tokenFile or a client-certificate",
         ),
-        ("{as: root}", "impersonates somebody (as), which is not supported: use a user with its own rights"),
+        ("{as-groups: [root]}", "impersonates groups, a uid or extra without a user: set as"),
+        ("{as: ann, as-groups: root}", "as-groups must be a list of strings"),
         ("{client-certificate: c}", "has a client-certificate but no client-key: set it"),
         ("{client-key: c}", "has a client-key but no client-certificate: set it"),
         ("{token: 123}", "token must be a string: put it in quotes"),

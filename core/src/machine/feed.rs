@@ -34,12 +34,16 @@ pub(crate) struct Fed<T> {
     complaint: Option<Cause>,
     /// Whether the answer that is coming in is not an error.
     well: bool,
+    /// How many pages of lists were asked for (`reflector_lists_total`).
+    pub(crate) lists: u64,
+    /// How many watches were asked for (`reflector_watches_total`).
+    pub(crate) watches: u64,
     stopped: bool,
 }
 
 impl<T: Decode> Fed<T> {
     pub(crate) fn new(informer: Informer<T>) -> Self {
-        Self { informer, complaint: None, well: false, stopped: false }
+        Self { informer, complaint: None, well: false, lists: 0, watches: 0, stopped: false }
     }
 
     /// Says what is wrong once, whatever it was that failed for this reason, and again only after something else was wrong or all was well.
@@ -80,8 +84,13 @@ impl<T: Decode> Feed for Fed<T> {
     }
 
     fn poll_output(&mut self, now: Now, ids: &mut CallIds) -> Option<Output> {
-        let cancel = self.informer.poll_cancel().map(Output::Cancel);
-        cancel.or_else(|| self.informer.poll_call(now, ids).map(Output::Call))
+        if let Some(call) = self.informer.poll_cancel() {
+            return Some(Output::Cancel(call));
+        }
+        let call = self.informer.poll_call(now, ids)?;
+        let count = if call.watch { &mut self.watches } else { &mut self.lists };
+        *count = count.saturating_add(1);
+        Some(Output::Call(call))
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -1,18 +1,12 @@
 //! The short calls: those in flight, and those that the server has asked to be made again later.
 
 use alloc::collections::BTreeMap;
-use core::time::Duration;
 
+use super::ClientLimits;
+use super::limiter::Limiter;
 use crate::limits::Limits;
-use crate::request::{Call, CallId, CallIds, Collector, Failure, Head, Outcome, Request};
+use crate::request::{Call, CallId, CallIds, Collector, Failure, Head, Outcome, RETRIES, Request, pause};
 use crate::time::Instant;
-
-/// How often a call is made again because the server had no time for it (client-go `rest/with_retry.go`, ten retries).
-const RETRIES: u32 = 10;
-/// The shortest pause before such a call is made again, also where the server names none or zero.
-const PAUSE_MIN: Duration = Duration::from_secs(1);
-/// The longest pause that a server is heeded with.
-const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// Short calls, each for someone (`W`) who waits for its outcome.
 ///
@@ -22,10 +16,11 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 ///
 /// Mirrors client-go `rest/with_retry.go`, for the answers that say by themselves that nothing was done.
 #[derive(Debug)]
-pub(super) struct Calls<W> {
+pub(crate) struct Calls<W> {
     in_flight: BTreeMap<CallId, InFlight<W>>,
-    /// Calls to be made again, by when and by the id of their last try.
+    /// Calls to be made later, by when and by an id of their own: their first turn has not come, or the server was busy.
     paused: BTreeMap<(Instant, CallId), Waiting<W>>,
+    limiter: Limiter,
     limits: Limits,
 }
 
@@ -34,6 +29,8 @@ pub(super) struct Calls<W> {
 struct Waiting<W> {
     request: Request,
     tries: u32,
+    /// Whether the limiter has let it through.
+    admitted: bool,
     owner: W,
 }
 
@@ -45,46 +42,50 @@ struct InFlight<W> {
 }
 
 impl<W> Calls<W> {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self { in_flight: BTreeMap::new(), paused: BTreeMap::new(), limits }
+    pub(crate) fn new(limits: Limits, client_limits: Option<ClientLimits>) -> Self {
+        Self { in_flight: BTreeMap::new(), paused: BTreeMap::new(), limiter: Limiter::new(client_limits), limits }
     }
 
-    /// Makes a call.
-    pub(super) fn begin(&mut self, now: Instant, ids: &mut CallIds, request: Request, owner: W) -> Call {
-        self.send(now, ids, Waiting { request, tries: 0, owner })
+    /// Makes a call, unless the limiter lets it wait: then [`poll_due`](Self::poll_due) makes it.
+    pub(crate) fn begin(&mut self, now: Instant, ids: &mut CallIds, request: Request, owner: W) -> Option<Call> {
+        self.admit(now, ids, Waiting { request, tries: 0, admitted: false, owner })
     }
 
-    /// A call whose pause is over, made again.
-    pub(super) fn poll_again(&mut self, now: Instant, ids: &mut CallIds) -> Option<Call> {
-        let due = self.paused.first_entry().filter(|entry| entry.key().0 <= now)?;
-        let waiting = due.remove();
-        Some(self.send(now, ids, waiting))
+    /// A call whose time has come.
+    pub(crate) fn poll_due(&mut self, now: Instant, ids: &mut CallIds) -> Option<Call> {
+        loop {
+            let due = self.paused.first_entry().filter(|entry| entry.key().0 <= now)?;
+            let waiting = due.remove();
+            if let Some(call) = self.admit(now, ids, waiting) {
+                return Some(call);
+            }
+        }
     }
 
     /// A call that took too long: it is in flight no more, and its outcome is [`Failure::TimedOut`].
-    pub(super) fn poll_overdue(&mut self, now: Instant) -> Option<(CallId, W, Outcome)> {
+    pub(crate) fn poll_overdue(&mut self, now: Instant) -> Option<(CallId, W, Outcome)> {
         let (&id, _) = self.in_flight.iter().find(|(_, call)| call.deadline <= now)?;
         let call = self.in_flight.remove(&id)?;
         Some((id, call.call.owner, Outcome::Failed(Failure::TimedOut)))
     }
 
     /// Takes any call out of flight, when nobody will wait for it any more.
-    pub(super) fn poll_abandoned(&mut self) -> Option<CallId> {
+    pub(crate) fn poll_abandoned(&mut self) -> Option<CallId> {
         self.in_flight.pop_first().map(|(id, _)| id)
     }
 
     /// Makes no call again.
-    pub(super) fn forget_paused(&mut self) {
+    pub(crate) fn forget_paused(&mut self) {
         self.paused.clear();
     }
 
     /// Takes the head of an answer. `false` if the call is not one of these.
-    pub(super) fn handle_head(&mut self, id: CallId, head: Head) -> bool {
+    pub(crate) fn handle_head(&mut self, id: CallId, head: Head) -> bool {
         self.in_flight.get_mut(&id).map(|call| call.answer.handle_head(head)).is_some()
     }
 
     /// Takes a piece of a body. `false` if the call is not one of these.
-    pub(super) fn handle_body(&mut self, id: CallId, bytes: &[u8]) -> bool {
+    pub(crate) fn handle_body(&mut self, id: CallId, bytes: &[u8]) -> bool {
         self.in_flight.get_mut(&id).map(|call| call.answer.handle_body(bytes)).is_some()
     }
 
@@ -93,7 +94,7 @@ impl<W> Calls<W> {
     ///
     /// # Errors
     /// The call is not one of these.
-    pub(super) fn handle_end(
+    pub(crate) fn handle_end(
         &mut self,
         now: Instant,
         id: CallId,
@@ -104,7 +105,7 @@ impl<W> Calls<W> {
         Ok(match pause(&outcome).filter(|_| call.tries < RETRIES) {
             Some(pause) => {
                 log::debug!("{:?}: the server is busy, again in {pause:?}", call.request);
-                self.paused.insert((now + pause, id), Waiting { tries: call.tries + 1, ..call });
+                self.paused.insert((now + pause, id), Waiting { tries: call.tries + 1, admitted: false, ..call });
                 None
             }
             None => Some((call.owner, outcome)),
@@ -112,19 +113,29 @@ impl<W> Calls<W> {
     }
 
     /// Whether another call may be made now.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.in_flight.len() + self.paused.len() < self.limits.calls_in_flight
     }
 
     /// Whether no call is in flight or paused.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.in_flight.is_empty() && self.paused.is_empty()
     }
 
     /// When something here is due.
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let paused = self.paused.first_key_value().map(|((until, _), _)| *until);
         self.in_flight.values().map(|call| call.deadline).chain(paused).min()
+    }
+
+    /// Sends a call or lets it wait for its turn.
+    fn admit(&mut self, now: Instant, ids: &mut CallIds, call: Waiting<W>) -> Option<Call> {
+        let at = if call.admitted { now } else { self.limiter.admit(now) };
+        if at > now {
+            self.paused.insert((at, ids.next_id()), Waiting { admitted: true, ..call });
+            return None;
+        }
+        Some(self.send(now, ids, call))
     }
 
     fn send(&mut self, now: Instant, ids: &mut CallIds, call: Waiting<W>) -> Call {
@@ -137,21 +148,14 @@ impl<W> Calls<W> {
 
 /// The call is not in flight.
 #[derive(Debug)]
-pub(super) struct NotInFlight;
-
-/// How long a server that was too busy to act wants the caller to wait; none if it did not say that it was.
-fn pause(outcome: &Outcome) -> Option<Duration> {
-    let Outcome::Response(response) = outcome else { return None };
-    match (response.head.status, response.head.retry_after) {
-        (429, hint) => Some(hint.unwrap_or(PAUSE_MIN).clamp(PAUSE_MIN, PAUSE_MAX)),
-        (503, Some(hint)) => Some(hint.clamp(PAUSE_MIN, PAUSE_MAX)),
-        _ => None,
-    }
-}
+pub(crate) struct NotInFlight;
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use super::*;
+    use crate::request::PAUSE_MIN;
 
     fn busy(status: u16, seconds: Option<u64>) -> Head {
         Head { status, retry_after: seconds.map(Duration::from_secs) }
@@ -164,16 +168,16 @@ mod tests {
 
     #[test]
     fn a_busy_server_is_asked_again_with_the_same_request_after_the_pause_it_names() {
-        let (mut calls, mut ids) = (Calls::new(Limits::default()), CallIds::default());
+        let (mut calls, mut ids) = (Calls::new(Limits::default(), None), CallIds::default());
         let request = Request::get("/api/v1/pods".into());
-        let mut call = calls.begin(Instant::ZERO, &mut ids, request.clone(), ());
+        let mut call = calls.begin(Instant::ZERO, &mut ids, request.clone(), ()).unwrap();
         let mut now = Instant::ZERO;
         for (hint, pause) in [(Some(7), 7), (Some(0), 1), (None, 1), (Some(86_400), 60)] {
             assert_eq!(end(&mut calls, now, call.id, busy(429, hint)), None);
             assert_eq!(calls.next_deadline(), Some(now + Duration::from_secs(pause)));
-            assert_eq!(calls.poll_again(now, &mut ids), None);
+            assert_eq!(calls.poll_due(now, &mut ids), None);
             now += Duration::from_secs(pause);
-            call = calls.poll_again(now, &mut ids).unwrap();
+            call = calls.poll_due(now, &mut ids).unwrap();
             assert_eq!(call.request, request);
         }
         let outcome = end(&mut calls, now, call.id, busy(201, None));
@@ -183,13 +187,13 @@ mod tests {
 
     #[test]
     fn the_repetitions_are_counted() {
-        let (mut calls, mut ids) = (Calls::new(Limits::default()), CallIds::default());
-        let mut call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), ());
+        let (mut calls, mut ids) = (Calls::new(Limits::default(), None), CallIds::default());
+        let mut call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), ()).unwrap();
         let mut now = Instant::ZERO;
         for _ in 0..RETRIES {
             assert_eq!(end(&mut calls, now, call.id, busy(503, Some(1))), None);
             now += PAUSE_MIN;
-            call = calls.poll_again(now, &mut ids).unwrap();
+            call = calls.poll_due(now, &mut ids).unwrap();
         }
         assert!(end(&mut calls, now, call.id, busy(503, Some(1))).is_some());
     }
@@ -197,23 +201,47 @@ mod tests {
     #[test]
     fn what_may_have_been_acted_on_is_never_repeated() {
         for failure in [Failure::Cut, Failure::TimedOut, Failure::Refused] {
-            let (mut calls, mut ids) = (Calls::new(Limits::default()), CallIds::default());
-            let call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), ());
+            let (mut calls, mut ids) = (Calls::new(Limits::default(), None), CallIds::default());
+            let call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), ()).unwrap();
             let ended = calls.handle_end(Instant::ZERO, call.id, Some(failure)).unwrap();
             assert_eq!(ended, Some(((), Outcome::Failed(failure))));
         }
-        let (mut calls, mut ids) = (Calls::new(Limits::default()), CallIds::default());
-        let call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), ());
+        let (mut calls, mut ids) = (Calls::new(Limits::default(), None), CallIds::default());
+        let call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), ()).unwrap();
         assert!(end(&mut calls, Instant::ZERO, call.id, busy(500, Some(1))).is_some());
     }
 
     #[test]
     fn a_silent_call_ends_at_its_deadline() {
-        let (mut calls, mut ids) = (Calls::new(Limits::default()), CallIds::default());
-        let call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), 'w');
+        let (mut calls, mut ids) = (Calls::new(Limits::default(), None), CallIds::default());
+        let call = calls.begin(Instant::ZERO, &mut ids, Request::get("/".into()), 'w').unwrap();
         assert!(calls.poll_overdue(Instant::ZERO).is_none());
         let ended = calls.poll_overdue(call.deadline).unwrap();
         assert_eq!(ended, (call.id, 'w', Outcome::Failed(Failure::TimedOut)));
         assert!(calls.handle_end(call.deadline, call.id, None).is_err());
+    }
+
+    #[test]
+    fn a_call_beyond_the_burst_waits_for_its_turn_and_repetitions_count() {
+        let limits = ClientLimits { qps: 2.0, burst: 2 };
+        let (mut calls, mut ids) = (Calls::new(Limits::default(), Some(limits)), CallIds::default());
+        let now = Instant::ZERO;
+        let request = |n: u32| Request::get(alloc::format!("/{n}"));
+        let first = calls.begin(now, &mut ids, request(1), ()).unwrap();
+        assert!(calls.begin(now, &mut ids, request(2), ()).is_some());
+        for late in [3, 4] {
+            assert_eq!(calls.begin(now, &mut ids, request(late), ()), None);
+        }
+        assert_eq!(end(&mut calls, now, first.id, busy(429, Some(1))), None);
+        assert_eq!(calls.next_deadline(), Some(Instant::from_millis(500)));
+        assert_eq!(calls.poll_due(now, &mut ids), None);
+        let third = calls.poll_due(Instant::from_millis(500), &mut ids).unwrap();
+        assert_eq!(third.request, request(3));
+        // The time that a call may take begins when it is sent.
+        assert_eq!(third.deadline, Instant::from_millis(500) + Limits::default().call_timeout);
+        // After a second both tokens of that second are taken, so the repetition waits for the next.
+        assert_eq!(calls.poll_due(Instant::from_millis(1000), &mut ids).map(|call| call.request), Some(request(4)));
+        assert_eq!(calls.poll_due(Instant::from_millis(1000), &mut ids), None);
+        assert_eq!(calls.poll_due(Instant::from_millis(1500), &mut ids).map(|call| call.request), Some(request(1)));
     }
 }

@@ -2,7 +2,10 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
+use super::ClientLimits;
+use crate::election;
 use crate::limits::Limits;
 use crate::object::ReplicaSetKind;
 
@@ -13,8 +16,19 @@ pub struct Config {
     pub kinds: Vec<ReplicaSetKind>,
     /// The namespace to look after; empty for all, the default.
     pub namespace: String,
+    /// How many requests are made a second. Default no limit: servers protect themselves (API priority and fairness).
+    /// [`ClientLimits::default`] is what kube-controller-manager has.
+    pub client_limits: Option<ClientLimits>,
+    /// Whether to say what would be written instead of writing it. Default no.
+    pub dry_run: bool,
+    /// The election that is stood in; nothing is done before it is won. Default none: this is the only manager there is.
+    pub election: Option<election::Config>,
+    /// Only sets with such labels, in the API's syntax; empty for all, the default. Pods are looked at whatever their labels.
+    pub label_selector: String,
     /// The bounds.
     pub limits: Limits,
+    /// How often every object in the caches is looked at again; zero for never, the default.
+    pub resync_period: Duration,
     /// The seed of all jitter and of the names of events. Two processes should not have the same.
     pub seed: u64,
     /// Whether to ask for the objects as a stream (API concepts, "Streaming lists"), falling back to lists where the server
@@ -27,7 +41,12 @@ impl Default for Config {
         Self {
             kinds: alloc::vec![ReplicaSetKind::ReplicaSet],
             namespace: String::new(),
+            client_limits: None,
+            dry_run: false,
+            election: None,
+            label_selector: String::new(),
             limits: Limits::default(),
+            resync_period: Duration::ZERO,
             seed: 0,
             watch_list: true,
         }

@@ -7,22 +7,32 @@
 //!                                                      └► recorder ─► requests
 //! ```
 //!
+//! With an election, nothing at all is asked before the lease is won: what is then listed has in it all that the leader before wrote. And
+//! when the lease is lost, nothing is asked any more, what is in flight is cut off, and the manager has stopped.
+//!
 //! One informer of pods serves a controller for each kind of sets. Nothing is synced before the first lists are in the caches. It is driven
 //! as every [`Machine`]: one input, then all outputs.
 //!
 //! Mirrors `cmd/kube-controller-manager/app/apps.go` (`startReplicaSetController`) and `core.go` (`startReplicationController`).
 
-mod calls;
+pub(crate) mod calls;
 mod config;
+mod dry_run;
+mod leadership;
+mod limiter;
+mod metrics;
+mod poll;
+mod traffic;
 mod worker;
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::time::Duration;
 
 pub use config::Config;
+pub use limiter::ClientLimits;
 
 use crate::delta::{InOrderFifo, Queue};
+use crate::election::Standing;
 use crate::error::Misuse;
 use crate::informer::{HandlerId, HandlerOptions, Informer};
 use crate::key::Key;
@@ -31,14 +41,14 @@ use crate::object::{Decode, Pod, ReplicaSet, ReplicaSetKind, Resource};
 use crate::recorder::Recorder;
 use crate::reflector;
 use crate::replicaset::{Ticket, index_pods};
-use crate::request::{CallId, CallIds, Failure, Outcome, Request};
+use crate::request::{CallId, CallIds, Failure, Outcome};
 use crate::store::Store;
 use crate::time::{Instant, Now};
 use calls::Calls;
+use leadership::Leadership;
+use limiter::Gate;
+use traffic::Traffic;
 use worker::Worker;
-
-/// How long calls in flight may take to end after a stop.
-const STOP_GRACE: Duration = Duration::from_millis(700);
 
 /// A machine that keeps every set of its kinds at its wanted number of pods.
 pub struct Manager {
@@ -48,6 +58,10 @@ pub struct Manager {
     workers: Vec<Worker>,
     recorder: Recorder,
     calls: Calls<Owner>,
+    lists: Gate,
+    leadership: Leadership,
+    traffic: Traffic,
+    dry_run: bool,
     state: State,
     drained: bool,
 }
@@ -62,17 +76,26 @@ enum Owner {
 #[derive(Debug)]
 enum State {
     Running,
-    /// No new call is begun; what is in flight then is given up.
+    /// No new call is begun; what is in flight at the end is given up.
     Stopping {
         until: Instant,
+        /// Whether nothing was given up so far.
+        clean: bool,
+        /// Whether the lease was given back, as far as that depends on us.
+        resigned: bool,
     },
-    Stopped,
+    /// The lease is lost: everything is given up at once.
+    Lost,
+    Stopped {
+        /// Because the lease was lost.
+        lost: bool,
+    },
 }
 
 impl Manager {
     /// A manager that has asked for nothing yet.
     pub fn new(config: &Config) -> Self {
-        let mut pods = informer(&Resource::PODS, config, config.seed, index_pods);
+        let mut pods = informer(&Resource::PODS, "", config, config.seed, index_pods);
         let handler = pods.informer.add_handler(Now::default(), HandlerOptions::default());
         let seeds = config.seed.wrapping_add(1)..;
         let workers = config.kinds.iter().zip(seeds).map(|(kind, seed)| Worker::new(*kind, config, seed)).collect();
@@ -82,7 +105,11 @@ impl Manager {
             handler,
             workers,
             recorder: Recorder::new(config.limits, config.seed),
-            calls: Calls::new(config.limits),
+            calls: Calls::new(config.limits, config.client_limits),
+            lists: Gate::new(config.client_limits),
+            leadership: Leadership::new(config.election.as_ref()),
+            traffic: Traffic::default(),
+            dry_run: config.dry_run,
             state: State::Running,
             drained: false,
         }
@@ -108,6 +135,16 @@ impl Manager {
         self.has_synced() && self.workers.iter().all(Worker::all_ready)
     }
 
+    /// Where the manager stands in its election; none if it does not stand in one.
+    pub fn standing(&self, now: Now) -> Option<Standing> {
+        self.leadership.standing(now.instant)
+    }
+
+    /// Whether it has stopped because it lost its lease.
+    pub fn has_lost_lease(&self) -> bool {
+        matches!(self.state, State::Lost | State::Stopped { lost: true })
+    }
+
     fn feeds(&mut self) -> impl Iterator<Item = &mut dyn Feed> {
         let sets = self.workers.iter_mut().map(|worker| &mut worker.sets as &mut dyn Feed);
         core::iter::once(&mut self.pods as &mut dyn Feed).chain(sets)
@@ -115,6 +152,9 @@ impl Manager {
 
     /// Gives an input to the one that waits for it.
     fn deliver(&mut self, now: Now, input: Input<'_>) -> Result<(), Misuse> {
+        if self.leadership.handle_input(now, &input) {
+            return Ok(());
+        }
         let known = match input {
             Input::Timeout => {
                 for feed in self.feeds() {
@@ -123,10 +163,7 @@ impl Manager {
                 return Ok(());
             }
             Input::Stop => {
-                if matches!(self.state, State::Running) {
-                    self.calls.forget_paused();
-                    self.state = State::Stopping { until: now.instant + STOP_GRACE };
-                }
+                self.begin_stop(now);
                 return Ok(());
             }
             Input::Body { call, bytes } => self.calls.handle_body(call, bytes),
@@ -171,67 +208,6 @@ impl Manager {
             }
         }
     }
-
-    fn poll_running(&mut self, now: Now) -> Option<Output> {
-        if let Some((id, owner, outcome)) = self.calls.poll_overdue(now.instant) {
-            self.handle_outcome(now, owner, outcome);
-            return Some(Output::Cancel(id));
-        }
-        let Self { ids, pods, workers, .. } = self;
-        let sets = workers.iter_mut().map(|worker| &mut worker.sets as &mut dyn Feed);
-        let mut feeds = core::iter::once(pods as &mut dyn Feed).chain(sets);
-        if let Some(output) = feeds.find_map(|feed| feed.poll_output(now, ids)) {
-            return Some(output);
-        }
-        drop(feeds);
-        if let Some(call) = self.calls.poll_again(now.instant, &mut self.ids) {
-            return Some(Output::Call(call));
-        }
-        if !self.calls.has_room() {
-            return None;
-        }
-        let (owner, request) = self.poll_request(now)?;
-        Some(Output::Call(self.calls.begin(now.instant, &mut self.ids, request, owner)))
-    }
-
-    /// The next request of a sync, or else of the recorder: what keeps the sets right goes before what tells of it.
-    fn poll_request(&mut self, now: Now) -> Option<(Owner, Request)> {
-        if self.has_synced() {
-            let pods = self.pods.informer.store();
-            for (index, worker) in self.workers.iter_mut().enumerate() {
-                if let Some((key, ticket, request)) = worker.poll_request(pods, now) {
-                    return Some((Owner::Sync { worker: index, sync: (key, ticket) }, request));
-                }
-            }
-        }
-        self.recorder.poll_request(now).map(|request| (Owner::Recorder, request))
-    }
-
-    fn poll_stopping(&mut self, now: Now, until: Instant) -> Output {
-        let watch = self.feeds().find_map(|feed| feed.stop());
-        if let Some(id) = watch {
-            return Output::Cancel(id);
-        }
-        if until <= now.instant
-            && let Some(id) = self.calls.poll_abandoned()
-        {
-            return Output::Cancel(id);
-        }
-        if self.calls.is_empty() {
-            self.state = State::Stopped;
-            return Output::Stopped;
-        }
-        Output::Wait { until: Some(until) }
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        let feeds = self.workers.iter().map(|worker| worker.sets.next_deadline());
-        let calls = [self.pods.next_deadline(), self.calls.next_deadline()];
-        // What would make a call is of no use to wake for as long as none may be made.
-        let syncs = self.workers.iter().map(Worker::next_deadline).filter(|_| self.has_synced());
-        let requests = syncs.chain([self.recorder.next_deadline()]).filter(|_| self.calls.has_room());
-        feeds.chain(calls).chain(requests).flatten().min()
-    }
 }
 
 impl Machine for Manager {
@@ -240,17 +216,15 @@ impl Machine for Manager {
             return Err(Misuse::NotDrained);
         }
         self.deliver(now, input)?;
+        self.traffic.handle_input(now.instant, &input);
         self.route(now);
         self.drained = false;
         Ok(())
     }
 
     fn poll_output(&mut self, now: Now) -> Output {
-        let output = match self.state {
-            State::Running => self.poll_running(now).unwrap_or_else(|| Output::Wait { until: self.next_deadline() }),
-            State::Stopping { until } => self.poll_stopping(now, until),
-            State::Stopped => Output::Stopped,
-        };
+        let output = self.poll_state(now);
+        self.traffic.handle_output(now.instant, &output);
         self.drained = matches!(output, Output::Wait { .. } | Output::Stopped);
         output
     }
@@ -267,13 +241,21 @@ impl fmt::Debug for Manager {
 }
 
 /// An informer of one collection, with the indexes that its controllers need.
-fn informer<T: Decode>(resource: &Resource, config: &Config, seed: u64, index: fn(&mut Store<T>)) -> Fed<T> {
+fn informer<T: Decode>(
+    resource: &Resource,
+    label_selector: &str,
+    config: &Config,
+    seed: u64,
+    index: fn(&mut Store<T>),
+) -> Fed<T> {
     let mut store = Store::new();
     index(&mut store);
     let queue = Queue::InOrder(InOrderFifo::new(None, None).with_atomic_lists().with_bookmarks());
     let config = reflector::Config {
         namespace: config.namespace.clone(),
+        label_selector: label_selector.into(),
         watch_list: config.watch_list,
+        resync_period: config.resync_period,
         limits: config.limits,
         seed,
         ..reflector::Config::new(resource.clone())

@@ -6,6 +6,7 @@ use super::Config;
 use crate::informer::{Change, HandlerId, HandlerOptions};
 use crate::key::Key;
 use crate::machine::Fed;
+use crate::metrics::Histogram;
 use crate::object::{Pod, ReplicaSet, ReplicaSetKind};
 use crate::recorder::Event;
 use crate::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, Sync, Ticket, Wakeups, index_sets, is_ready};
@@ -20,14 +21,17 @@ pub(super) struct Worker {
     pub(super) sets: Fed<ReplicaSet>,
     handler: HandlerId,
     controller: ReplicaSetController,
-    queue: WorkQueue<Key>,
-    syncs: BTreeMap<Key, Sync>,
+    pub(super) queue: WorkQueue<Key>,
+    /// The syncs under way, and since when.
+    syncs: BTreeMap<Key, (Sync, Instant)>,
+    /// How long syncs took (`workqueue_work_duration_seconds`).
+    pub(super) work_duration: Histogram,
     concurrent_syncs: usize,
 }
 
 impl Worker {
     pub(super) fn new(kind: ReplicaSetKind, config: &Config, seed: u64) -> Self {
-        let mut sets = super::informer(kind.resource(), config, seed, index_sets);
+        let mut sets = super::informer(kind.resource(), &config.label_selector, config, seed, index_sets);
         let handler = sets.informer.add_handler(Now::default(), HandlerOptions::default());
         let options = ReplicaSetOptions { burst: config.limits.burst_replicas, ..ReplicaSetOptions::new(kind) };
         Self {
@@ -36,6 +40,7 @@ impl Worker {
             controller: ReplicaSetController::new(options),
             queue: WorkQueue::new(rate::default_controller()),
             syncs: BTreeMap::new(),
+            work_duration: Histogram::new(Histogram::WORKQUEUE),
             concurrent_syncs: config.limits.concurrent_syncs,
         }
     }
@@ -78,7 +83,7 @@ impl Worker {
     /// The next request of a sync, beginning more syncs as long as there is something to do and room for them.
     pub(super) fn poll_request(&mut self, pods: &Store<Pod>, now: Now) -> Option<(Key, Ticket, Request)> {
         loop {
-            for (key, sync) in &mut self.syncs {
+            for (key, (sync, _)) in &mut self.syncs {
                 if let Some((ticket, request)) = sync.poll_request() {
                     return Some((key.clone(), ticket, request));
                 }
@@ -89,7 +94,7 @@ impl Worker {
             let Get::Item(key) = self.queue.poll_get(now.instant) else { return None };
             let caches = Caches { pods, sets: self.sets.informer.store() };
             let sync = self.controller.begin_sync(&key, caches, now);
-            self.keep_or_finish(key, sync, now.instant);
+            self.keep_or_finish(key, (sync, now.instant), now.instant);
         }
     }
 
@@ -102,13 +107,13 @@ impl Worker {
         now: Now,
         mut record: impl FnMut(Event),
     ) {
-        let Some(mut sync) = self.syncs.remove(&key) else { return };
+        let Some((mut sync, began)) = self.syncs.remove(&key) else { return };
         let caches = Caches { pods, sets: self.sets.informer.store() };
         sync.handle_outcome(&mut self.controller, caches, ticket, outcome, now);
         while let Some(event) = sync.poll_event() {
             record(event);
         }
-        self.keep_or_finish(key, sync, now.instant);
+        self.keep_or_finish(key, (sync, began), now.instant);
     }
 
     /// Whether every set that is known is as it should be; see [`is_ready`].
@@ -126,11 +131,17 @@ impl Worker {
         self.queue.next_deadline().filter(|_| self.syncs.len() < self.concurrent_syncs)
     }
 
-    fn keep_or_finish(&mut self, key: Key, sync: Sync, now: Instant) {
+    /// How long each sync under way has taken, in seconds.
+    pub(super) fn ages(&self, now: Now) -> impl Iterator<Item = f64> {
+        self.syncs.values().map(move |(_, began)| now.instant.since(*began).as_secs_f64())
+    }
+
+    fn keep_or_finish(&mut self, key: Key, (sync, began): (Sync, Instant), now: Instant) {
         let Some(finish) = sync.finish() else {
-            self.syncs.insert(key, sync);
+            self.syncs.insert(key, (sync, began));
             return;
         };
+        self.work_duration.observe(now.since(began));
         let again = finish.again_after;
         let finish = match (&finish.result, again) {
             (Ok(()), None) => workqueue::Finish::Done,

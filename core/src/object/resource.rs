@@ -22,6 +22,8 @@ pub struct Resource {
 impl Resource {
     /// `v1` events.
     pub const EVENTS: Self = Self::builtin("", "v1", "events", "Event");
+    /// `coordination.k8s.io/v1` leases.
+    pub const LEASES: Self = Self::builtin("coordination.k8s.io", "v1", "leases", "Lease");
     /// `v1` pods.
     pub const PODS: Self = Self::builtin("", "v1", "pods", "Pod");
     /// `apps/v1` replicasets.

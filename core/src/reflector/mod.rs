@@ -20,7 +20,7 @@
 //! impl ReflectorStore<MetadataOnly> for Printer {
 //!     // …
 //! #    type Error = core::convert::Infallible;
-//! #    fn replace(&mut self, _: Vec<MetadataOnly>, _: &ResourceVersion) -> Result<(), Self::Error> { Ok(()) }
+//! #    fn replace(&mut self, _: Vec<std::sync::Arc<MetadataOnly>>, _: &ResourceVersion) -> Result<(), Self::Error> { Ok(()) }
 //! #    fn add(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
 //! #    fn update(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
 //! #    fn delete(&mut self, _: MetadataOnly) -> Result<(), Self::Error> { Ok(()) }
@@ -146,6 +146,8 @@ impl<T: Decode> Exchange<T> {
     fn deadline(&self, limits: &Limits) -> Instant {
         match self {
             Self::List { deadline, .. } => *deadline,
+            // Nothing has come yet: perhaps there is not even a connection.
+            Self::Watch { watch, answer: Answer::None } => watch.opening_deadline(limits),
             Self::Watch { watch, .. } => watch.deadline(limits.watch_grace),
         }
     }

@@ -12,6 +12,7 @@ use super::list::{decode_shared, query};
 use super::store::ReflectorStore;
 use crate::error::{Full, Malformed};
 use crate::key::Key;
+use crate::limits::Limits;
 use crate::object::{Decode, Shared};
 use crate::request::Request;
 use crate::resource_version::ResourceVersion;
@@ -90,6 +91,11 @@ impl<T: Decode> Watch<T> {
             (false, false) => Doing::Opening,
             (false, true) => Doing::Watching,
         }
+    }
+
+    /// When it is to be given up if nothing has come of it at all.
+    pub(super) fn opening_deadline(&self, limits: &Limits) -> Instant {
+        self.deadline(limits.watch_grace).min(self.started + limits.call_timeout)
     }
 
     /// When it is to be dropped for its silence.

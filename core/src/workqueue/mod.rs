@@ -38,6 +38,7 @@ use hashbrown::HashMap;
 pub use delay::Timer;
 pub use queue::Priority;
 
+use crate::metrics::Histogram;
 use crate::shrink;
 use crate::time::Instant;
 use delay::Delays;
@@ -59,6 +60,8 @@ pub struct WorkQueue<K, L = rate::DefaultController<K>> {
     retries: Retries,
     /// Until when each key that failed waits. Only looked up, never walked.
     windows: HashMap<K, Instant>,
+    retried: u64,
+    queue_duration: Histogram,
 }
 
 /// What a rate-limited add means while an earlier one still waits.
@@ -106,6 +109,8 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
             limiter,
             retries: Retries::default(),
             windows: HashMap::new(),
+            retried: 0,
+            queue_duration: Histogram::new(Histogram::WORKQUEUE),
         }
     }
 
@@ -154,6 +159,7 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     /// Mirrors `rateLimitingType.AddRateLimited`.
     pub fn add_rate_limited(&mut self, now: Instant, key: K) {
         self.handle_timeout(now);
+        self.retried = self.retried.saturating_add(1);
         if self.retries == Retries::ClientGo || self.is_shutting_down() {
             let delay = self.limiter.when(now, &key);
             self.set(now, key, Timer::Reminder, now + delay);
@@ -196,7 +202,10 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     pub fn poll_get(&mut self, now: Instant) -> Get<K> {
         self.handle_timeout(now);
         match self.queue.poll_get() {
-            Some(key) => Get::Item(key),
+            Some((key, since)) => {
+                self.queue_duration.observe(now.since(since));
+                Get::Item(key)
+            }
             None if self.queue.is_shutting_down() => Get::ShutDown,
             None => Get::Empty { until: self.next_deadline() },
         }
@@ -302,6 +311,21 @@ impl<K: Clone + Eq + Hash, L: RateLimiter<K>> WorkQueue<K, L> {
     /// The number of failure counters and waits that are remembered. Zero when every key that failed has succeeded.
     pub fn tracked(&self) -> usize {
         self.limiter.tracked() + self.windows.len()
+    }
+
+    /// How often a key was added that was not queued already (`workqueue_adds_total`).
+    pub fn adds(&self) -> u64 {
+        self.queue.adds()
+    }
+
+    /// How often a key that failed was added (`workqueue_retries_total`).
+    pub fn retried(&self) -> u64 {
+        self.retried
+    }
+
+    /// How long the keys that were taken had been queued (`workqueue_queue_duration_seconds`).
+    pub fn queue_duration(&self) -> &Histogram {
+        &self.queue_duration
     }
 
     /// How long the key that waits longest has been queued, or queued with normal priority if it became urgent.

@@ -41,6 +41,8 @@ pub struct Queue<K> {
     /// Keys of normal priority taken in a row while one of low priority waited.
     passed: u32,
     processing: usize,
+    /// How often a key was queued.
+    adds: u64,
     shutdown: Shutdown,
 }
 
@@ -74,6 +76,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
             low_every,
             passed: 0,
             processing: 0,
+            adds: 0,
             shutdown: Shutdown::No,
         }
     }
@@ -89,10 +92,15 @@ impl<K: Clone + Eq + Hash> Queue<K> {
                 let key = entry.key().clone();
                 let state = queued(&mut self.next_ticket, priority);
                 entry.insert(state);
+                self.adds = self.adds.saturating_add(1);
                 self.push(now, key, state);
             }
             Entry::Occupied(mut entry) => match (*entry.get(), priority) {
-                (State::Processing, _) | (State::Dirty(Priority::Low), Priority::Normal) => {
+                (State::Processing, _) => {
+                    entry.insert(State::Dirty(priority));
+                    self.adds = self.adds.saturating_add(1);
+                }
+                (State::Dirty(Priority::Low), Priority::Normal) => {
                     entry.insert(State::Dirty(priority));
                 }
                 (State::QueuedLow { ticket }, Priority::Normal) => {
@@ -105,22 +113,22 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Takes the next key; it is being processed until it is [`done`](Self::done).
-    pub fn poll_get(&mut self) -> Option<K> {
+    /// Takes the next key, and says since when it was queued; it is being processed until it is [`done`](Self::done).
+    pub fn poll_get(&mut self) -> Option<(K, Instant)> {
         let low_first = self.passed >= self.low_every.get() - 1 || self.normal.is_empty();
         let low = if low_first { self.low.pop_first() } else { None };
-        let key = if let Some((_, (key, _))) = low {
+        let taken = if let Some((_, taken)) = low {
             self.passed = 0;
-            key
+            taken
         } else {
             self.passed = if self.low.is_empty() { 0 } else { self.passed + 1 };
-            let (key, _) = self.normal.pop_front()?;
+            let taken = self.normal.pop_front()?;
             shrink::queue(&mut self.normal);
-            key
+            taken
         };
-        self.states.insert(key.clone(), State::Processing);
+        self.states.insert(taken.0.clone(), State::Processing);
         self.processing += 1;
-        Some(key)
+        Some(taken)
     }
 
     /// Says that a key is not being processed any more. If it was added meanwhile, it is queued again, even after the
@@ -182,6 +190,11 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     /// The number of keys being processed.
     pub fn processing(&self) -> usize {
         self.processing
+    }
+
+    /// How often a key was added that was not queued already.
+    pub fn adds(&self) -> u64 {
+        self.adds
     }
 
     /// How long the key that waits longest has been queued, or queued with normal priority if it became urgent.

@@ -18,9 +18,9 @@ use crate::{decode, render};
 
 impl ApiServer {
     pub(crate) fn apply(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let sub = cx.place.sub.map_or("", crate::kind::Sub::name);
-        let config = configuration(cx, kind.kind, &kind.api_version(), kind.message_name())?;
+        let config = configuration(cx, &kind.kind, &kind.api_version(), kind.message_name())?;
         let old = self.find(cx).ok();
         let Some(old) = old else {
             if !sub.is_empty() {
@@ -47,7 +47,7 @@ impl ApiServer {
 
     /// An apply of what is not there makes it.
     fn apply_new(&mut self, cx: &mut Context<'_>, mut config: Obj) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let owned = managed::field_set(kind, &config);
         path::meta_mut(&mut config).remove("resourceVersion");
         path::meta_mut(&mut config).insert("name".into(), cx.place.name.clone().into());
@@ -73,7 +73,7 @@ impl ApiServer {
     fn merge_config(
         &self,
         cx: &Context<'_>,
-        kind: &'static Kind,
+        kind: &Kind,
         live: &Obj,
         config: &Obj,
         sub: &str,
@@ -156,7 +156,7 @@ impl ApiServer {
 
     /// Apply of a Scale.
     pub(crate) fn apply_scale(&mut self, cx: &mut Context<'_>, old: &Arc<Object>) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let scale = configuration(cx, "Scale", "autoscaling/v1", "autoscaling.Scale")?;
         let replicas = path::int(&scale, &["spec", "replicas"]).unwrap_or(0);
         if replicas < 0 {
@@ -206,7 +206,7 @@ fn configuration(cx: &Context<'_>, kind: &str, api_version: &str, message: &str)
             cx.place.name
         )));
     }
-    if cx.place.kind.namespaced {
+    if cx.kind().namespaced {
         let namespace = path::meta_text(&map, "namespace");
         if !namespace.is_empty() && namespace != cx.place.namespace {
             return Err(ApiError::bad_request(
@@ -286,7 +286,8 @@ fn merge_value(target: &mut Value, config: &Value, ty: &Type, field: Option<&Fie
                 }
             }
         }
-        (Type::Map(item), Value::Object(map)) if !atomic => {
+        (Type::Any | Type::Map(_), Value::Object(map)) if !atomic => {
+            let item = if let Type::Map(item) = ty { item } else { ty };
             let slot = object_in(target);
             for (k, v) in map {
                 merge_value(slot.entry(k).or_insert(Value::Null), v, item, None);

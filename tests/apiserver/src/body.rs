@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::kind::{KINDS, Kind};
+use crate::kind::{Kind, Kinds};
 use crate::media::{self, Encoding};
 use crate::schema::schema;
 use crate::store::Obj;
@@ -106,7 +106,7 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
         ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"))
     };
     if kind != expected.kind || api_version != expected.api_version {
-        return Err(if is_known(&kind, &api_version) {
+        return Err(if is_known(cx.kinds, &kind, &api_version) {
             let to = format!("{}.{}", expected.package, expected.kind);
             unhandled(&format!("converting ({version}.{kind}) to ({to}): unknown conversion"))
         } else {
@@ -127,9 +127,9 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
 }
 
 /// Whether the real API server has such a kind.
-pub(crate) fn is_known(kind: &str, api_version: &str) -> bool {
+pub(crate) fn is_known(kinds: &Kinds, kind: &str, api_version: &str) -> bool {
     let item = kind.strip_suffix("List").unwrap_or(kind);
-    KINDS.iter().any(|k| k.kind == item && k.api_version() == api_version)
+    kinds.iter().any(|k| k.kind == item && k.api_version() == api_version)
         || OTHER_KINDS.iter().any(|(v, kinds)| *v == api_version && (kinds.contains(&kind) || kinds.contains(&item)))
 }
 
@@ -186,6 +186,6 @@ pub(crate) fn go_syntax_error(text: &[u8], error: &serde_json::Error) -> String 
 }
 
 /// What the body of a request for this kind should be.
-pub(crate) fn expected<'a>(kind: &'static Kind, api_version: &'a str) -> Expected<'a> {
-    Expected { kind: kind.kind, api_version, message: kind.message_name(), package: kind.package() }
+pub(crate) fn expected<'a>(kind: &'a Kind, api_version: &'a str) -> Expected<'a> {
+    Expected { kind: &kind.kind, api_version, message: kind.message_name(), package: kind.package() }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::ApiError;
-use crate::kind::Kind;
+use crate::kind::{Kind, Kinds};
 use crate::media::Media;
 use crate::render;
 use crate::request::{Place, Query, Request, Response};
@@ -17,7 +17,6 @@ pub(crate) enum Answer {
     /// One object.
     Object {
         status: u16,
-        kind: &'static Kind,
         object: Arc<Object>,
     },
     /// One object that is not stored as such (a dry run, a Scale).
@@ -46,11 +45,18 @@ pub(crate) struct Context<'a> {
     pub(crate) query: &'a Query,
     pub(crate) place: &'a Place,
     pub(crate) media: Media,
+    /// The kinds that are served.
+    pub(crate) kinds: &'a Kinds,
     /// Texts of `Warning` headers.
     pub(crate) warnings: Vec<String>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The kind that the request is about.
+    pub(crate) fn kind(&self) -> &'a Kind {
+        &self.place.kind
+    }
+
     pub(crate) fn key(&self) -> Key {
         Key::new(&self.place.namespace, &self.place.name)
     }

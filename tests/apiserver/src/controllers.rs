@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::delete::{DeleteOptions, stored_kind};
+use crate::delete::DeleteOptions;
 use crate::json;
-use crate::kind::{EVENTS, KINDS, NAMESPACES, TABLES};
+use crate::kind::{DEFINITIONS, EVENTS, NAMESPACES};
 use crate::object::build;
 use crate::server::ApiServer;
 use crate::store::{Key, Object};
@@ -33,7 +33,7 @@ impl Controllers {
         self.queue.front().map(|(due, _)| *due)
     }
 
-    fn push(&mut self, due: Duration, uid: &Arc<str>) {
+    pub(crate) fn push(&mut self, due: Duration, uid: &Arc<str>) {
         if self.queue.back().is_none_or(|(_, last)| last != uid) {
             self.queue.push_back((due, uid.clone()));
         }
@@ -44,6 +44,9 @@ impl ApiServer {
     /// To be called after an object was written.
     pub(crate) fn after_write(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
+        if table == DEFINITIONS {
+            self.define(now, object);
+        }
         if !self.has_controllers() {
             return;
         }
@@ -56,6 +59,10 @@ impl ApiServer {
     /// To be called after an object was removed.
     pub(crate) fn after_remove(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
+        if let Some(definition) = self.definition_of(&self.kinds.stored(table)).filter(|d| d.deleting) {
+            let uid = definition.uid.clone();
+            self.controllers.push(now.monotonic, &uid);
+        }
         if !self.has_controllers() {
             return;
         }
@@ -90,6 +97,7 @@ impl ApiServer {
                 return;
             };
             match self.store.by_uid(&uid).cloned() {
+                Some((DEFINITIONS, key)) => self.end_definition(now, &key),
                 Some((NAMESPACES, key)) if self.config.namespace_controller => {
                     self.end_namespace(now, &key);
                 }
@@ -107,53 +115,76 @@ impl ApiServer {
         let Some(object) = self.store.get(table, key).cloned() else {
             return;
         };
+        if !object.deleting {
+            self.collect_dependent(now, table, key, &object);
+            return;
+        }
         let value = object.value();
         let finalizers = json::list(&value, &["metadata", "finalizers"]);
-        let deleting = object.deleting;
-        if deleting && finalizers.iter().any(|f| f == "orphan") {
+        if finalizers.iter().any(|f| f == "orphan") {
             let dependents = self.store.dependents(&object.uid);
             if dependents.is_empty() {
                 self.drop_finalizer(now, table, key, "orphan");
                 return;
             }
             for (t, k) in dependents {
-                self.rewrite(now, t, &k, |v| {
-                    let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
-                    if let Some(list) = owners {
-                        list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&object.uid));
-                    }
-                });
+                self.drop_owner(now, t, &k, &object.uid);
             }
-            self.controllers.push(now.monotonic + self.config.controllers_delay, &object.uid);
-        } else if deleting && finalizers.iter().any(|f| f == "foregroundDeletion") {
-            let mut blocked = false;
-            for (t, k) in self.store.dependents(&object.uid) {
-                let Some(dependent) = self.store.get(t, &k).cloned() else {
-                    continue;
-                };
-                let owners = dependent.value();
-                blocked |= json::list(&owners, &["metadata", "ownerReferences"]).iter().any(|o| {
-                    o.get("uid").and_then(Value::as_str) == Some(&object.uid)
-                        && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
-                });
-                if !dependent.deleting {
-                    // Only what has dependents itself needs to wait for them.
-                    let policy =
-                        if self.store.dependents(&dependent.uid).is_empty() { "Background" } else { "Foreground" };
-                    let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
-                    drop(self.delete_object(now, stored_kind(t), &k, &options));
-                }
+        } else if finalizers.iter().any(|f| f == "foregroundDeletion") {
+            let dependents = self.store.dependents(&object.uid);
+            let blocked = dependents.iter().any(|(t, k)| self.store.get(*t, k).is_some_and(|d| blocks(d, &object.uid)));
+            for (t, k) in dependents {
+                self.delete_dependent(now, t, &k, &object.uid);
             }
-            // With dependents gone it comes here again.
+            // With the last dependent gone it comes here again.
             if !blocked {
                 self.drop_finalizer(now, table, key, "foregroundDeletion");
             }
-        } else if !deleting && !object.owners.is_empty() {
-            let orphaned = object.owners.iter().all(|uid| self.store.by_uid(uid).is_none());
-            if orphaned {
-                drop(self.delete_object(now, stored_kind(table), key, &DeleteOptions::background()));
-            }
         }
+    }
+
+    /// An object goes when all its owners are gone; while one is left, it only forgets the others.
+    fn collect_dependent(&mut self, now: Now, table: usize, key: &Key, object: &Object) {
+        let gone: Vec<&Arc<str>> = object.owners.iter().filter(|uid| self.store.by_uid(uid).is_none()).collect();
+        if gone.is_empty() {
+            return;
+        }
+        if gone.len() == object.owners.len() {
+            let kind = self.kinds.stored(table);
+            drop(self.delete_object(now, &kind, key, &DeleteOptions::background()));
+            return;
+        }
+        for uid in gone {
+            self.drop_owner(now, table, key, uid);
+        }
+    }
+
+    /// Deletes a dependent of an owner that waits for it, unless it has another owner.
+    fn delete_dependent(&mut self, now: Now, table: usize, key: &Key, owner: &Arc<str>) {
+        let Some(dependent) = self.store.get(table, key).cloned() else {
+            return;
+        };
+        if dependent.owners.iter().any(|uid| uid != owner && self.store.by_uid(uid).is_some()) {
+            self.drop_owner(now, table, key, owner);
+        } else if !dependent.deleting {
+            // Only what has dependents itself needs to wait for them.
+            let leaf = self.store.dependents(&dependent.uid).is_empty();
+            let policy = if leaf { "Background" } else { "Foreground" };
+            let options = DeleteOptions { policy: Some(policy.to_owned()), ..DeleteOptions::default() };
+            let kind = self.kinds.stored(table);
+            drop(self.delete_object(now, &kind, key, &options));
+        }
+    }
+
+    /// Removes the reference to an owner, and looks at the owner again, which may have waited for that.
+    fn drop_owner(&mut self, now: Now, table: usize, key: &Key, owner: &Arc<str>) {
+        self.rewrite(now, table, key, |v| {
+            let owners = json::meta_mut(v).get_mut("ownerReferences").and_then(Value::as_array_mut);
+            if let Some(list) = owners {
+                list.retain(|o| o.get("uid").and_then(Value::as_str) != Some(&**owner));
+            }
+        });
+        self.controllers.push(now.monotonic + self.config.controllers_delay, owner);
     }
 
     fn drop_finalizer(&mut self, now: Now, table: usize, key: &Key, name: &str) {
@@ -166,7 +197,7 @@ impl ApiServer {
     }
 
     /// Changes an object, and removes it if it waits for nothing any more.
-    fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
+    pub(crate) fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
         let Some(old) = self.store.get(table, key).cloned() else {
             return;
         };
@@ -178,14 +209,15 @@ impl ApiServer {
                 meta.remove(list);
             }
         }
-        if build(table, &value, old.rv).json == old.json {
+        let kind = self.kinds.stored(table);
+        if build(&kind, &value, old.rv).json == old.json {
             return;
         }
-        if crate::update::is_finished(&value, &KINDS[table]) {
-            self.remove(now, table, &old);
+        if crate::update::is_finished(&value, &kind) {
+            self.remove(now, &kind, &old);
             return;
         }
-        let sealed = self.seal(table, &mut value);
+        let sealed = self.seal(&kind, &mut value);
         self.stats.writes += 1;
         let object = self.store.put(table, sealed);
         self.after_write(now, table, &object);
@@ -200,13 +232,12 @@ impl ApiServer {
             return;
         }
         let mut left = 0;
-        for table in (0..TABLES).filter(|t| KINDS[*t].namespaced) {
+        for kind in self.kinds.all_stored().into_iter().filter(|k| k.namespaced) {
+            let table = kind.table;
             let objects = self.store.table(table).snapshot(&key.name, None, None).unwrap_or_default();
             for object in objects {
                 let gone = !object.deleting
-                    && self
-                        .delete_object(now, stored_kind(table), &object.key, &DeleteOptions::background())
-                        .is_ok_and(|d| d.gone);
+                    && self.delete_object(now, &kind, &object.key, &DeleteOptions::background()).is_ok_and(|d| d.gone);
                 left += usize::from(!gone && table != EVENTS);
             }
         }
@@ -222,4 +253,12 @@ impl ApiServer {
             });
         }
     }
+}
+
+/// Whether a dependent keeps its owner from going.
+fn blocks(dependent: &Object, owner: &str) -> bool {
+    let value = dependent.value();
+    json::list(&value, &["metadata", "ownerReferences"]).iter().any(|o| {
+        o.get("uid").and_then(Value::as_str) == Some(owner) && o.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+    })
 }

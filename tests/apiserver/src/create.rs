@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::body::{decode_body, expected};
 use crate::context::{Answer, Context};
-use crate::error::ApiError;
-use crate::kind::{KINDS, Kind, NAMESPACES};
+use crate::error::{ApiError, Subject};
+use crate::kind::Kind;
 use crate::managed::{self, Writer};
 use crate::object::build;
 use crate::options::validate_options;
@@ -23,7 +23,10 @@ const NAME_ATTEMPTS: u32 = 8;
 impl ApiServer {
     pub(crate) fn create(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         validate_options(cx, "CreateOptions")?;
-        let kind = cx.place.kind;
+        let kind = cx.kind();
+        if self.definition_of(kind).is_some_and(|d| d.deleting) {
+            return Err(ApiError::terminating_definition());
+        }
         let value = decode_body(cx, &expected(kind, &kind.api_version()))?;
         self.insert(cx, value)
     }
@@ -31,14 +34,14 @@ impl ApiServer {
     /// Stores a new object, given in the form it came in.
     pub(crate) fn insert(&mut self, cx: &mut Context<'_>, mut value: Obj) -> Result<Answer, ApiError> {
         check_namespace(cx, &mut value)?;
-        (cx.place.kind.strategy.default)(&mut value);
+        (cx.kind().strategy.default)(&mut value);
         self.record_managers(cx, None, &mut value, "", false);
         self.insert_owned(cx, value)
     }
 
     /// The same, once it is known who owns which field.
     pub(crate) fn insert_owned(&mut self, cx: &mut Context<'_>, mut value: Obj) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let strategy = &kind.strategy;
         (strategy.default)(&mut value);
         let mut value = to_stored(kind, value);
@@ -69,12 +72,11 @@ impl ApiServer {
         dedupe_owners(cx, &mut value);
         (strategy.prepare_create)(&mut value, cx.now);
         let mut causes = Vec::new();
-        meta::validate(&value, kind.namespaced, strategy.name, &mut causes);
+        meta::validate(&value, kind, &mut causes);
         (strategy.validate)(&value, &mut causes);
         let name = json::meta_text(&value, "name").to_owned();
         if !causes.is_empty() {
-            let stored = &KINDS[kind.table];
-            return Err(ApiError::invalid(stored.group, stored.kind, &name, &causes));
+            return Err(ApiError::invalid(kind.stored_group(), &kind.kind, &name, &causes));
         }
         let key = Key::new(&cx.place.namespace, &name);
         quota::admit(self, cx, &value)?;
@@ -84,27 +86,27 @@ impl ApiServer {
         if cx.dry_run() {
             return Ok(self.dry_answer(201, kind, &value, 0));
         }
-        let sealed = self.seal(kind.table, &mut value);
+        let sealed = self.seal(kind, &mut value);
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);
-        Ok(Answer::Object { status: 201, kind, object })
+        Ok(Answer::Object { status: 201, object })
     }
 
     /// The answer to a dry run: the object as it would be, at version `rv`.
-    pub(crate) fn dry_answer(&self, status: u16, kind: &'static Kind, value: &Obj, rv: u64) -> Answer {
-        Answer::Object { status, kind, object: Arc::new(build(kind.table, value, rv)) }
+    pub(crate) fn dry_answer(&self, status: u16, kind: &Kind, value: &Obj, rv: u64) -> Answer {
+        Answer::Object { status, object: Arc::new(build(kind, value, rv)) }
     }
 
     /// The NamespaceLifecycle plugin: nothing is made in a namespace that is not there or ends.
     fn admit_namespace(&self, cx: &Context<'_>, value: &Obj) -> Result<(), ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         if !kind.namespaced {
             return Ok(());
         }
         let namespace = &cx.place.namespace;
         match self.namespace_terminates(namespace) {
-            None => Err(ApiError::not_found(KINDS[NAMESPACES].subject(), namespace)),
+            None => Err(ApiError::not_found(Subject { group: "", resource: "namespaces" }, namespace)),
             Some(false) => Ok(()),
             Some(true) => {
                 let name = name_or_prefix(value);
@@ -136,7 +138,7 @@ impl ApiServer {
             json::meta_mut(new).remove("managedFields");
             return;
         }
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let time = rfc3339(cx.now.wall);
         let writer = Writer {
             manager: &cx.manager(),
@@ -171,7 +173,7 @@ pub(crate) fn check_name(cx: &Context<'_>, value: &Obj) -> Result<(), ApiError> 
 }
 
 pub(crate) fn check_namespace(cx: &Context<'_>, value: &mut Obj) -> Result<(), ApiError> {
-    if !cx.place.kind.namespaced {
+    if !cx.kind().namespaced {
         return Ok(());
     }
     let meta = json::meta_mut(value);

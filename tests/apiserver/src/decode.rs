@@ -182,7 +182,7 @@ impl Seed<'_> {
                 Some(i) if *self.ty == Type::Int64 || i32::try_from(i).is_ok() => Ok(Value::Number(n)),
                 _ => self.mismatch(&format!("number {n}")),
             },
-            Type::Float | Type::Raw => Ok(Value::Number(n)),
+            Type::Any | Type::Float | Type::Raw => Ok(Value::Number(n)),
             Type::IntOrString if n.as_i64().is_some() => Ok(Value::Number(n)),
             Type::Quantity => {
                 Ok(Value::String(crate::quantity::canonical(&n.to_string()).unwrap_or_else(|| n.to_string())))
@@ -193,7 +193,7 @@ impl Seed<'_> {
 
     fn text<E: serde::de::Error>(self, s: &str) -> Result<Value, E> {
         match self.ty {
-            Type::String | Type::Raw | Type::IntOrString | Type::Duration => Ok(Value::from(s)),
+            Type::Any | Type::String | Type::Raw | Type::IntOrString | Type::Duration => Ok(Value::from(s)),
             Type::Bytes => match illegal_base64(s) {
                 None => Ok(Value::from(s)),
                 Some(at) => self.fault(format!("illegal base64 data at input byte {at}")),
@@ -227,6 +227,7 @@ impl Seed<'_> {
 
 fn go_type(ty: &Type) -> String {
     match ty {
+        Type::Any => "interface {}".to_owned(),
         Type::Bool => "bool".to_owned(),
         Type::Bytes => "[]uint8".to_owned(),
         Type::Duration => "v1.Duration".to_owned(),
@@ -266,7 +267,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_bool<E: serde::de::Error>(self, b: bool) -> Result<Value, E> {
         match self.ty {
-            Type::Bool | Type::Raw => Ok(Value::Bool(b)),
+            Type::Any | Type::Bool | Type::Raw => Ok(Value::Bool(b)),
             _ => self.mismatch("bool"),
         }
     }
@@ -293,7 +294,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let item = match self.ty {
             Type::List(item) => item,
-            Type::Raw => self.ty,
+            Type::Any | Type::Raw => self.ty,
             _ => return self.mismatch("array"),
         };
         let mut list = Vec::new();
@@ -312,19 +313,19 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut map = Map::new();
         let message = match self.ty {
             Type::Message(id) => Some(schema().message(*id)),
-            Type::Map(_) | Type::Raw => None,
+            Type::Any | Type::Map(_) | Type::Raw => None,
             _ => return self.mismatch("object"),
         };
         while let Some(key) = access.next_key::<String>()? {
             let path = Path::Field(self.path, &key);
             let (ty, owner) = match (message, self.ty) {
+                // TypeMeta is inlined into every top level object.
+                (Some(_), _) if matches!(self.path, Path::Root) && (key == "kind" || key == "apiVersion") => {
+                    access.next_value::<IgnoredAny>()?;
+                    continue;
+                }
                 (Some(m), _) => match m.field(&key) {
                     Some(f) => (&f.ty, Some(m.go_name())),
-                    // TypeMeta is inlined into every top level object.
-                    None if matches!(self.path, Path::Root) && (key == "kind" || key == "apiVersion") => {
-                        access.next_value::<IgnoredAny>()?;
-                        continue;
-                    }
                     None => {
                         self.findings.warnings.push(format!("unknown field \"{}\"", path.strict()));
                         access.next_value::<IgnoredAny>()?;
@@ -361,7 +362,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
 /// Scalars in a map are named by the map alone, structs in it by their key too.
 fn strict_or<'a>(strict: &'a Path<'a>, plain: &'a Path<'a>, ty: &Type) -> &'a Path<'a> {
-    if matches!(ty, Type::Message(_) | Type::Raw) { strict } else { plain }
+    if matches!(ty, Type::Any | Type::Message(_) | Type::Raw) { strict } else { plain }
 }
 
 fn zero_item(ty: &Type) -> Value {

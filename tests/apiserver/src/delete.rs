@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::context::{Answer, Context};
 use crate::error::{ApiError, Cause};
-use crate::kind::{KINDS, Kind, NAMESPACES};
+use crate::kind::{Kind, NAMESPACES};
 use crate::object::build;
 use crate::options::validate_dry_run;
 use crate::render::List;
@@ -135,22 +135,22 @@ pub(crate) struct Deleted {
 impl ApiServer {
     pub(crate) fn delete(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let options = DeleteOptions::of(cx)?;
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let key = cx.key();
         let Deleted { object, gone } = self.delete_object(cx.now, kind, &key, &options)?;
         if gone && !kind.traits.returns_deleted {
             let mut details = json!({ "name": &*key.name, "kind": kind.resource, "uid": &*object.uid });
             if !kind.group.is_empty() {
-                details["group"] = kind.group.into();
+                details["group"] = kind.group.as_str().into();
             }
             return Ok(Answer::Success { status: 200, details: Some(details) });
         }
-        Ok(Answer::Object { status: 200, kind, object })
+        Ok(Answer::Object { status: 200, object })
     }
 
     pub(crate) fn delete_collection(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let options = DeleteOptions::of(cx)?;
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let selector = Selector::parse(kind, cx.query.text("labelSelector"), cx.query.text("fieldSelector"))?;
         let found = self.store.table(kind.table).snapshot(&cx.place.namespace, None, None);
         let mut items = found.unwrap_or_default();
@@ -159,14 +159,14 @@ impl ApiServer {
         for item in &items {
             self.delete_object(cx.now, kind, &item.key, &options)?;
         }
-        Ok(Answer::List(List { kind, items, rv, token: String::new(), remaining: None }))
+        Ok(Answer::List(List { items, rv, token: String::new(), remaining: None }))
     }
 
     /// Deletes one object, as far as its grace period and finalizers let it.
     pub(crate) fn delete_object(
         &mut self,
         now: Now,
-        kind: &'static Kind,
+        kind: &Kind,
         key: &Key,
         options: &DeleteOptions,
     ) -> Result<Deleted, ApiError> {
@@ -189,13 +189,13 @@ impl ApiServer {
         }
         let stays = held || pending;
         if options.dry_run {
-            let object = Arc::new(build(kind.table, &value, old.rv));
+            let object = Arc::new(build(kind, &value, old.rv));
             return Ok(Deleted { object, gone: !stays });
         }
         let mut current = old;
         // A pod is marked first even when it goes at once; other kinds just go.
         if value != old_value && (stays || kind.traits.graceful) {
-            let sealed = self.seal(kind.table, &mut value);
+            let sealed = self.seal(kind, &mut value);
             self.stats.writes += 1;
             current = self.store.put(kind.table, sealed);
             self.after_write(now, kind.table, &current);
@@ -203,23 +203,23 @@ impl ApiServer {
         if stays {
             return Ok(Deleted { object: current, gone: false });
         }
-        let last = self.remove(now, kind.table, &current);
+        let last = self.remove(now, kind, &current);
         Ok(Deleted { object: last, gone: true })
     }
 
     /// Removes an object; its last state gets the version of the deletion.
-    pub(crate) fn remove(&mut self, now: Now, table: usize, current: &Arc<Object>) -> Arc<Object> {
+    pub(crate) fn remove(&mut self, now: Now, kind: &Kind, current: &Arc<Object>) -> Arc<Object> {
         let mut value = current.value();
-        let sealed = self.seal(table, &mut value);
+        let sealed = self.seal(kind, &mut value);
         self.stats.writes += 1;
-        let last = self.store.remove(table, sealed);
-        self.after_remove(now, table, &last);
+        let last = self.store.remove(kind.table, sealed);
+        self.after_remove(now, kind.table, &last);
         last
     }
 }
 
 fn check_preconditions(kind: &Kind, old: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
-    let subject = crate::error::Subject { group: kind.group, resource: kind.kind };
+    let subject = crate::error::Subject { group: &kind.group, resource: &kind.kind };
     if let Some(uid) = &options.uid
         && **uid != *old.uid
     {
@@ -292,9 +292,4 @@ fn mark_graceful(value: &mut Obj, now: Now, options: &DeleteOptions) -> bool {
         return period > 0;
     }
     present > 0
-}
-
-/// The kind that is stored in a table.
-pub(crate) fn stored_kind(table: usize) -> &'static Kind {
-    &KINDS[table]
 }

@@ -1,13 +1,15 @@
 //! Paths that name no object: health, version, discovery; and the words of refusals by authorization.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::context::refusal;
 use crate::error::{ApiError, Subject};
-use crate::kind::{KINDS, Kind, Sub};
+use crate::kind::{Kind, Kinds, Sub};
 use crate::media::{self, Media};
 use crate::render;
-use crate::request::{Query, Request, Response, Route, route};
+use crate::request::{Query, Request, Response, Route};
 
 fn text(status: u16, body: &str) -> Response {
     Response {
@@ -18,39 +20,42 @@ fn text(status: u16, body: &str) -> Response {
 }
 
 /// Answers a path that names no object.
-pub(crate) fn answer(request: &Request, query: &Query, path: &str, known_group: bool) -> Response {
+pub(crate) fn answer(kinds: &Kinds, request: &Request, query: &Query, path: &str, known_group: bool) -> Response {
     let error = |e: &ApiError| refusal(e, Media::JSON, &[]);
     let parts: Vec<&str> = path.trim_end_matches('/').split('/').skip(1).collect();
     let health = matches!(parts.first(), Some(&("healthz" | "livez" | "readyz")));
     if health && request.method == "GET" {
         return text(200, "ok");
     }
+    if let ["api", "v1", "namespaces", _, "pods", _, what @ ("attach" | "exec" | "portforward" | "proxy")] = *parts {
+        return error(&ApiError::internal(format!("{what} needs a kubelet, and this API server has none")));
+    }
     let body = match parts.as_slice() {
         ["version"] => Some(version()),
-        ["api"] if wants_aggregated(request) => return aggregated(|k| k.group.is_empty()),
-        ["apis"] if wants_aggregated(request) => return aggregated(|k| !k.group.is_empty()),
+        ["api"] if wants_aggregated(request) => return aggregated(kinds, &[""]),
+        ["apis"] if wants_aggregated(request) => return aggregated(kinds, &kinds.groups()),
         ["api"] => Some(json!({
             "kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1" }],
         })),
         ["apis"] => Some(
-            json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups().into_iter().map(group).collect::<Vec<_>>() }),
+            json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": kinds.groups().into_iter().map(|name| group(kinds, name)).collect::<Vec<_>>() }),
         ),
-        ["apis", name] if groups().contains(name) => {
-            let mut g = group(name);
+        ["apis", name] if kinds.groups().contains(name) => {
+            let mut g = group(kinds, name);
             g["kind"] = "APIGroup".into();
             g["apiVersion"] = "v1".into();
             Some(g)
         }
-        ["api", version] => resources("", version),
-        ["apis", group, version] => resources(group, version),
-        ["openapi", "v3"] => Some(crate::openapi::index()),
-        ["openapi", "v3", rest @ ..] => crate::openapi::document(&rest.join("/")),
+        ["api", version] => resources(kinds, "", version),
+        ["apis", group, version] => resources(kinds, group, version),
+        ["openapi", "v3"] => Some(crate::openapi::index(kinds)),
+        ["openapi", "v3", rest @ ..] => crate::openapi::document(kinds, &rest.join("/")),
         _ => None,
     };
     match body {
         Some(_) if request.method != "GET" => error(&ApiError::method_not_allowed()),
-        Some(body) => match media::negotiate(request, query) {
+        Some(body) => match media::negotiate(request, query, media::TYPES) {
             Ok(media) => {
                 let media = Media { encoding: media::Encoding::Json, ..media };
                 render::finish(200, body.to_string().into_bytes(), media)
@@ -71,16 +76,10 @@ fn version() -> Value {
     })
 }
 
-fn groups() -> Vec<&'static str> {
-    let mut names: Vec<&str> = KINDS.iter().map(|k| k.group).filter(|g| !g.is_empty()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-fn group(name: &str) -> Value {
-    let version = json!({ "groupVersion": format!("{name}/v1"), "version": "v1" });
-    json!({ "name": name, "versions": [version], "preferredVersion": version })
+fn group(kinds: &Kinds, name: &str) -> Value {
+    let version = |v: &&str| json!({ "groupVersion": format!("{name}/{v}"), "version": v });
+    let versions: Vec<Value> = kinds.versions(name).iter().map(version).collect();
+    json!({ "name": name, "preferredVersion": versions.first(), "versions": versions })
 }
 
 fn verbs(kind: &Kind) -> Vec<&'static str> {
@@ -102,23 +101,22 @@ fn sub_verbs(sub: Sub) -> &'static [&'static str] {
 }
 
 /// Group, version and kind that a subresource speaks, where they are not its resource's.
-fn sub_kind(kind: &Kind, sub: Sub) -> (&'static str, &'static str, &'static str) {
+fn sub_kind(kind: &Kind, sub: Sub) -> (&str, &str, &str) {
     match sub {
         Sub::Binding => ("", "v1", "Binding"),
         Sub::Eviction => ("policy", "v1", "Eviction"),
         Sub::Scale => ("autoscaling", "v1", "Scale"),
-        Sub::Finalize | Sub::Log | Sub::Status => (kind.group, kind.version, kind.kind),
+        Sub::Finalize | Sub::Log | Sub::Status => (&kind.group, &kind.version, &kind.kind),
     }
 }
 
-fn resources(group: &str, version: &str) -> Option<Value> {
-    let mut kinds: Vec<&Kind> = KINDS.iter().filter(|k| k.group == group && k.version == version).collect();
+fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Value> {
+    let kinds = of_version(kinds, group, version);
     if kinds.is_empty() {
         return None;
     }
-    kinds.sort_by_key(|k| k.resource);
     let mut list = Vec::new();
-    for kind in kinds {
+    for kind in &kinds {
         let mut entry = json!({
             "name": kind.resource, "singularName": kind.singular, "namespaced": kind.namespaced,
             "kind": kind.kind, "verbs": verbs(kind),
@@ -129,9 +127,11 @@ fn resources(group: &str, version: &str) -> Option<Value> {
         if !kind.categories.is_empty() {
             entry["categories"] = json!(kind.categories);
         }
-        entry["storageVersionHash"] = kind.storage_hash.into();
+        if !kind.storage_hash.is_empty() {
+            entry["storageVersionHash"] = kind.storage_hash.into();
+        }
         list.push(entry);
-        for sub in kind.subresources {
+        for sub in &kind.subresources {
             let (g, v, k) = sub_kind(kind, *sub);
             let mut entry = json!({
                 "name": format!("{}/{}", kind.resource, sub.name()), "singularName": "", "namespaced": kind.namespaced,
@@ -152,6 +152,14 @@ fn resources(group: &str, version: &str) -> Option<Value> {
     Some(body)
 }
 
+/// The kinds of one group and version, by their resources.
+fn of_version(kinds: &Kinds, group: &str, version: &str) -> Vec<Arc<Kind>> {
+    let mut kinds: Vec<Arc<Kind>> =
+        kinds.iter().filter(|k| k.group == group && k.version == version).cloned().collect();
+    kinds.sort_by(|a, b| a.resource.cmp(&b.resource));
+    kinds
+}
+
 fn wants_aggregated(request: &Request) -> bool {
     let accept = request.header("accept").unwrap_or_default();
     media::clauses(accept).first().is_some_and(|(t, p)| {
@@ -161,21 +169,18 @@ fn wants_aggregated(request: &Request) -> bool {
 }
 
 /// `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2`.
-fn aggregated(wanted: impl Fn(&Kind) -> bool) -> Response {
+fn aggregated(kinds: &Kinds, groups: &[&str]) -> Response {
     let mut items: Vec<Value> = Vec::new();
-    let mut names: Vec<&str> = KINDS.iter().filter(|k| wanted(k)).map(|k| k.group).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        let mut kinds: Vec<&Kind> = KINDS.iter().filter(|k| k.group == name).collect();
-        kinds.sort_by_key(|k| k.resource);
-        let resources: Vec<Value> = kinds.into_iter().map(aggregated_resource).collect();
-        let mut item = json!({
-            "metadata": {},
-            "versions": [{ "version": "v1", "resources": resources, "freshness": "Current" }],
-        });
+    for name in groups {
+        let version = |version: &&str| {
+            let resources: Vec<Value> =
+                of_version(kinds, name, version).iter().map(|k| aggregated_resource(k)).collect();
+            json!({ "version": version, "resources": resources, "freshness": "Current" })
+        };
+        let versions: Vec<Value> = kinds.versions(name).iter().map(version).collect();
+        let mut item = json!({ "metadata": {}, "versions": versions });
         if !name.is_empty() {
-            item["metadata"]["name"] = name.into();
+            item["metadata"]["name"] = (*name).into();
         }
         items.push(item);
     }
@@ -226,7 +231,7 @@ fn aggregated_resource(kind: &Kind) -> Value {
 }
 
 /// The refusal of a user who may nothing (`pkg/endpoints/handlers/responsewriters/errors.go`).
-pub(crate) fn forbidden(user: &str, request: &Request, path: &str) -> ApiError {
+pub(crate) fn forbidden(kinds: &Kinds, user: &str, request: &Request, path: &str) -> ApiError {
     let parts: Vec<&str> = path.trim_end_matches('/').split('/').skip(1).collect();
     let (group, rest) = match parts.as_slice() {
         ["api", _, rest @ ..] if !rest.is_empty() => ("", rest),
@@ -236,9 +241,9 @@ pub(crate) fn forbidden(user: &str, request: &Request, path: &str) -> ApiError {
             return ApiError::path_forbidden(&format!("forbidden: User \"{user}\" cannot {verb} path \"{path}\""));
         }
     };
-    let (namespace, resource, name, sub) = match route(path) {
+    let (namespace, resource, name, sub) = match kinds.route(path) {
         Route::Resource(p) => {
-            (p.namespace, p.kind.resource.to_owned(), p.name, p.sub.map(|s| s.name().to_owned()).unwrap_or_default())
+            (p.namespace, p.kind.resource.clone(), p.name, p.sub.map(|s| s.name().to_owned()).unwrap_or_default())
         }
         _ => match rest {
             ["namespaces", ns, resource, rest @ ..] => split(ns, resource, rest),

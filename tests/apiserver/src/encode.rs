@@ -8,11 +8,19 @@ use crate::schema::{MessageId, Type, schema};
 pub(crate) fn message(id: MessageId, map: &Map<String, Value>, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut first = true;
-    for field in &schema().message(id).fields {
+    let message = schema().message(id);
+    for field in &message.fields {
         if let Some(v) = map.get(field.name) {
             separate(&mut first, out);
             key(field.name, out);
             value(&field.ty, v, out);
+        }
+    }
+    if message.rest.is_some() {
+        for (k, v) in map.iter().filter(|(k, _)| message.fields.iter().all(|f| f.name != k.as_str())) {
+            separate(&mut first, out);
+            key(k, out);
+            any(v, out);
         }
     }
     out.push(b'}');

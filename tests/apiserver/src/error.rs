@@ -86,6 +86,12 @@ impl ApiError {
         Self::new(405, "MethodNotAllowed", message, Some(json!({})))
     }
 
+    /// A creation of a custom kind that is about to end (`apiextensions-apiserver` `pkg/apiserver/customresource_handler.go`).
+    pub(crate) fn terminating_definition() -> Self {
+        let message = "create not allowed while custom resource definition is terminating";
+        Self::new(405, "MethodNotAllowed", message, Some(json!({})))
+    }
+
     pub(crate) fn not_acceptable(message: impl Into<String>, details: Option<Value>) -> Self {
         Self::new(406, "NotAcceptable", message, details)
     }

@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::kubelet::{Kubelet, KubeletConfig};
 use crate::server::ApiServer;
 use crate::time::Now;
-use crate::watch::WatchId;
+use crate::watch::{WatchId, WatchState};
 
 mod codec;
 mod connection;
@@ -154,6 +154,15 @@ struct State {
     kubelet: Option<Kubelet>,
     /// Who waits for which watch.
     watchers: HashMap<WatchId, Sender<()>>,
+    /// When the timer task looks again by itself.
+    next_tick: Option<Duration>,
+}
+
+impl State {
+    fn deadline(&self) -> Option<Duration> {
+        let kubelet = self.kubelet.as_ref().and_then(Kubelet::poll_deadline);
+        [self.api.poll_deadline(), kubelet].into_iter().flatten().min()
+    }
 }
 
 impl Shared {
@@ -167,7 +176,12 @@ impl Shared {
         }
         let kubelet = config.kubelet.clone().map(Kubelet::new);
         let (timer, timer_wake) = bounded(1);
-        Self { state: Mutex::new(State { api, kubelet, watchers: HashMap::new() }), begun, timer, timer_wake }
+        Self {
+            state: Mutex::new(State { api, kubelet, watchers: HashMap::new(), next_tick: None }),
+            begun,
+            timer,
+            timer_wake,
+        }
     }
 
     fn now(&self) -> Now {
@@ -182,7 +196,7 @@ impl Shared {
     /// Wakes the watches that have something to say, lets the kubelet look, and the timer.
     fn dispatch(&self) {
         let mut state = self.lock();
-        let State { api, kubelet, watchers } = &mut *state;
+        let State { api, kubelet, watchers, .. } = &mut *state;
         let mut kubelet_is_due = false;
         loop {
             while let Some(id) = api.poll_ready() {
@@ -198,7 +212,7 @@ impl Shared {
                 _ => break,
             }
         }
-        let _ = self.timer.try_send(());
+        self.reschedule(&state);
     }
 
     /// Does what is due, and says when to come again.
@@ -214,8 +228,24 @@ impl Shared {
         {
             k.handle_timeout(now, api);
         }
-        let next = [api.poll_deadline(), kubelet.as_ref().and_then(Kubelet::poll_deadline)];
-        next.into_iter().flatten().min()
+        state.next_tick = state.deadline();
+        state.next_tick
+    }
+
+    /// Wakes the timer task if something is due earlier than it thinks.
+    fn reschedule(&self, state: &State) {
+        let due = state.deadline();
+        if due.is_some_and(|at| state.next_tick.is_none_or(|next| at < next)) {
+            let _ = self.timer.try_send(());
+        }
+    }
+
+    fn poll_watch(&self, id: WatchId, limit: usize, out: &mut Vec<u8>) -> WatchState {
+        let now = self.now();
+        let mut state = self.lock();
+        let polled = state.api.poll_watch(id, now, limit, out);
+        self.reschedule(&state);
+        polled
     }
 }
 
@@ -231,7 +261,7 @@ fn serve(listener: &Option<Async<TcpListener>>, shared: &Arc<Shared>, config: &S
         .spawn(async move {
             loop {
                 let next = timer.tick();
-                timer.dispatch_ready();
+                timer.dispatch();
                 let wake = timer.timer_wake.recv();
                 match next {
                     Some(at) => {
@@ -281,29 +311,6 @@ fn serve(listener: &Option<Async<TcpListener>>, shared: &Arc<Shared>, config: &S
         let _ = stopped.recv().await;
     };
     smol::block_on(executor.run(smol::future::or(until_stopped, accepting)));
-}
-
-impl Shared {
-    /// As [`Self::dispatch`], without waking the timer (which is the caller).
-    fn dispatch_ready(&self) {
-        let mut state = self.lock();
-        let State { api, watchers, kubelet } = &mut *state;
-        let kubelet_watch = kubelet.as_ref().and_then(Kubelet::watch);
-        let mut again = false;
-        while let Some(id) = api.poll_ready() {
-            match watchers.get(&id) {
-                Some(waiter) => {
-                    let _ = waiter.try_send(());
-                }
-                None => again |= Some(id) == kubelet_watch,
-            }
-        }
-        if again && let Some(k) = kubelet {
-            let now = self.now();
-            k.handle_timeout(now, api);
-            let _ = self.timer.try_send(());
-        }
-    }
 }
 
 #[cfg(test)]

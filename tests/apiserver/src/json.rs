@@ -5,18 +5,18 @@ use serde_json::{Map, Value};
 use crate::store::Obj;
 
 /// The value at a path of keys.
-pub(crate) fn at<'a>(obj: &'a Obj, path: &[&str]) -> Option<&'a Value> {
+pub(crate) fn at<'a, K: AsRef<str>>(obj: &'a Obj, path: &[K]) -> Option<&'a Value> {
     let (first, rest) = path.split_first()?;
-    rest.iter().try_fold(obj.get(*first)?, |v, key| v.get(*key))
+    rest.iter().try_fold(obj.get(first.as_ref())?, |v, key| v.get(key.as_ref()))
 }
 
 /// The text at a path, or an empty one.
-pub(crate) fn text<'a>(obj: &'a Obj, path: &[&str]) -> &'a str {
+pub(crate) fn text<'a, K: AsRef<str>>(obj: &'a Obj, path: &[K]) -> &'a str {
     at(obj, path).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The integer at a path.
-pub(crate) fn int(obj: &Obj, path: &[&str]) -> Option<i64> {
+pub(crate) fn int<K: AsRef<str>>(obj: &Obj, path: &[K]) -> Option<i64> {
     at(obj, path).and_then(Value::as_i64)
 }
 
@@ -31,9 +31,9 @@ pub(crate) fn map<'a>(obj: &'a Obj, path: &[&str]) -> Option<&'a Obj> {
 }
 
 /// The object at a path, made if it is not there.
-pub(crate) fn map_mut<'a>(obj: &'a mut Obj, path: &[&str]) -> &'a mut Obj {
+pub(crate) fn map_mut<'a, K: AsRef<str>>(obj: &'a mut Obj, path: &[K]) -> &'a mut Obj {
     path.iter().fold(obj, |m, key| {
-        let v = m.entry(*key).or_insert_with(|| Value::Object(Map::new()));
+        let v = m.entry(key.as_ref()).or_insert_with(|| Value::Object(Map::new()));
         if !v.is_object() {
             *v = Value::Object(Map::new());
         }

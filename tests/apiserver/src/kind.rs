@@ -1,25 +1,32 @@
 //! The table of served kinds: what differs from one to the next. Everything else is generic.
+//!
+//! The table is data: it begins with the kinds that are built in, and each CustomResourceDefinition adds to it.
 
 use crate::error::{Cause, Subject};
-use crate::schema::{MessageId, schema};
+use crate::schema::{self, MessageId, schema};
 use crate::store::Obj;
 use crate::time::Now;
 
+pub(crate) mod custom;
 mod kinds;
+mod served;
 
-pub(crate) use kinds::KINDS;
+pub(crate) use custom::Custom;
+pub(crate) use served::Kinds;
 
 /// A kind as it is served under one group and version.
 pub(crate) struct Kind {
-    pub(crate) group: &'static str,
-    pub(crate) version: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) resource: &'static str,
-    pub(crate) singular: &'static str,
-    /// `storageVersionHash`: the first eight bytes of the SHA-256 of `group/version/Kind`.
+    /// Tells it from all others that are or were served.
+    pub(crate) id: u32,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) resource: String,
+    pub(crate) singular: String,
+    /// `storageVersionHash`: the first eight bytes of the SHA-256 of `group/version/Kind`; custom kinds tell none.
     pub(crate) storage_hash: &'static str,
-    pub(crate) short_names: &'static [&'static str],
-    pub(crate) categories: &'static [&'static str],
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
     pub(crate) namespaced: bool,
     /// The message of the schema.
     message: &'static str,
@@ -27,11 +34,13 @@ pub(crate) struct Kind {
     pub(crate) table: usize,
     /// How the objects of the table become this kind, and back; `None` if they are it.
     pub(crate) convert: Option<Conversion>,
-    pub(crate) subresources: &'static [Sub],
+    pub(crate) subresources: Vec<Sub>,
     /// Selectable fields besides name and namespace: how a selector names them, and where they are.
-    pub(crate) fields: &'static [(&'static str, &'static [&'static str])],
+    pub(crate) fields: Vec<(String, Vec<String>)>,
     pub(crate) traits: Traits,
     pub(crate) strategy: Strategy,
+    /// What a CustomResourceDefinition says of it, if it comes from one.
+    pub(crate) custom: Option<Custom>,
 }
 
 /// Conversion between a table's own form and another.
@@ -39,6 +48,10 @@ pub(crate) struct Kind {
 pub(crate) struct Conversion {
     pub(crate) from_stored: fn(Obj) -> Obj,
     pub(crate) to_stored: fn(Obj) -> Obj,
+    /// The group of the table's own kind.
+    pub(crate) group: &'static str,
+    /// The message of the table's own form.
+    pub(crate) message: &'static str,
 }
 
 /// A subresource.
@@ -125,11 +138,11 @@ impl std::fmt::Debug for Kind {
 
 impl Kind {
     pub(crate) fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
     /// The Go package of the internal type.
-    pub(crate) fn package(&self) -> &'static str {
+    pub(crate) fn package(&self) -> &str {
         if self.group.is_empty() { "core" } else { self.group.split('.').next().unwrap_or_default() }
     }
 
@@ -141,8 +154,27 @@ impl Kind {
         schema().id(self.message)
     }
 
-    pub(crate) fn subject(&self) -> Subject<'static> {
-        Subject { group: self.group, resource: self.resource }
+    /// The message of the form in which its objects are stored.
+    pub(crate) fn stored_message(&self) -> MessageId {
+        self.convert.map_or_else(|| self.message(), |c| schema().id(c.message))
+    }
+
+    /// The group of the kind in whose form its objects are stored.
+    pub(crate) fn stored_group(&self) -> &str {
+        self.convert.map_or(&self.group, |c| c.group)
+    }
+
+    /// Its objects have no known shape but metadata: JSON only, and no strategic merge.
+    pub(crate) fn is_open(&self) -> bool {
+        self.message == schema::OPEN
+    }
+
+    pub(crate) fn list_kind(&self) -> String {
+        self.custom.as_ref().map_or_else(|| format!("{}List", self.kind), |c| c.list_kind.clone())
+    }
+
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject { group: &self.group, resource: &self.resource }
     }
 
     pub(crate) fn has(&self, sub: Sub) -> bool {
@@ -159,4 +191,6 @@ pub(crate) const EVENTS: usize = 5;
 pub(crate) const LEASES: usize = 6;
 pub(crate) const NODES: usize = 7;
 pub(crate) const QUOTAS: usize = 8;
-pub(crate) const TABLES: usize = 9;
+pub(crate) const DEFINITIONS: usize = 9;
+/// How many tables are built in; those of custom kinds come after them.
+pub(crate) const TABLES: usize = 10;

@@ -1,7 +1,7 @@
 //! A pretend scheduler and kubelet: binds pods, makes them run and ready after small delays, and
 //! finishes their deletion. It uses the API server as any client would.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -38,6 +38,9 @@ impl Default for KubeletConfig {
     }
 }
 
+/// Namespace and name.
+type PodKey = (String, String);
+
 /// What a pod waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -60,7 +63,9 @@ struct Pod {
 pub struct Kubelet {
     config: KubeletConfig,
     watch: Option<WatchId>,
-    pods: BTreeMap<(String, String), Pod>,
+    pods: BTreeMap<PodKey, Pod>,
+    /// When each of them is due.
+    due: BTreeSet<(Duration, PodKey)>,
     paused: bool,
     next_node: usize,
     next_ip: u32,
@@ -71,7 +76,16 @@ impl Kubelet {
     /// A kubelet that has seen no pod yet.
     #[must_use]
     pub fn new(config: KubeletConfig) -> Self {
-        Self { config, watch: None, pods: BTreeMap::new(), paused: false, next_node: 0, next_ip: 1, registered: false }
+        Self {
+            config,
+            watch: None,
+            pods: BTreeMap::new(),
+            due: BTreeSet::new(),
+            paused: false,
+            next_node: 0,
+            next_ip: 1,
+            registered: false,
+        }
     }
 
     /// Does nothing until it is resumed; what became due meanwhile is done then.
@@ -88,7 +102,7 @@ impl Kubelet {
     /// When [`Self::handle_timeout`] has something to do next.
     #[must_use]
     pub fn poll_deadline(&self) -> Option<Duration> {
-        if self.paused { None } else { self.pods.values().map(|p| p.at).min() }
+        if self.paused { None } else { self.due.first().map(|(at, _)| *at) }
     }
 
     /// Reads what happened to pods, and does what is due. Calling it early is harmless.
@@ -101,8 +115,8 @@ impl Kubelet {
         if self.paused {
             return;
         }
-        let due: Vec<(String, String)> =
-            self.pods.iter().filter(|(_, p)| p.at <= now.monotonic).map(|(k, _)| k.clone()).collect();
+        let due: Vec<PodKey> =
+            self.due.iter().take_while(|(at, _)| *at <= now.monotonic).map(|(_, key)| key.clone()).collect();
         for key in due {
             self.act(now, api, &key);
         }
@@ -115,7 +129,7 @@ impl Kubelet {
             "phase": "Failed", "reason": reason, "message": "The pod was failed on purpose.",
             "conditions": [{ "type": "Ready", "status": "False", "lastTransitionTime": rfc3339(now.wall) }],
         } });
-        self.pods.remove(&(namespace.to_owned(), name.to_owned()));
+        self.forget(&(namespace.to_owned(), name.to_owned()));
         let response = patch_status(now, api, namespace, name, &status);
         response.is_some_and(|r| r.status == 200)
     }
@@ -152,6 +166,7 @@ impl Kubelet {
                 Some(id) => id,
                 None => {
                     self.pods.clear();
+                    self.due.clear();
                     let target = "/api/v1/pods?watch=true&timeoutSeconds=86400";
                     let request = Request::get(target).with_header("user-agent", AGENT);
                     match api.handle_request(now, &request) {
@@ -179,7 +194,7 @@ impl Kubelet {
         let text = |pointer: &str| frame.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let key = (text("/object/metadata/namespace"), text("/object/metadata/name"));
         if text("/type") == "DELETED" || text("/object/kind") != "Pod" {
-            self.pods.remove(&key);
+            self.forget(&key);
             return;
         }
         let uid = text("/object/metadata/uid");
@@ -199,7 +214,7 @@ impl Kubelet {
             _ => None,
         };
         let Some((step, delay)) = step else {
-            self.pods.remove(&key);
+            self.forget(&key);
             return;
         };
         if self.pods.get(&key).is_some_and(|p| p.uid == uid && p.step == step) {
@@ -213,11 +228,20 @@ impl Kubelet {
                 (c["name"].as_str().unwrap_or_default().to_owned(), c["image"].as_str().unwrap_or_default().to_owned())
             })
             .collect();
-        self.pods.insert(key, Pod { uid, step, at: now.monotonic + delay, containers });
+        self.forget(&key);
+        let at = now.monotonic + delay;
+        self.due.insert((at, key.clone()));
+        self.pods.insert(key, Pod { uid, step, at, containers });
     }
 
-    fn act(&mut self, now: Now, api: &mut ApiServer, key: &(String, String)) {
-        let Some(pod) = self.pods.remove(key) else {
+    fn forget(&mut self, key: &PodKey) -> Option<Pod> {
+        let pod = self.pods.remove(key)?;
+        self.due.remove(&(pod.at, key.clone()));
+        Some(pod)
+    }
+
+    fn act(&mut self, now: Now, api: &mut ApiServer, key: &PodKey) {
+        let Some(pod) = self.forget(key) else {
             return;
         };
         let (namespace, name) = (key.0.as_str(), key.1.as_str());

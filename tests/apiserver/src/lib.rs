@@ -51,8 +51,10 @@
 //!
 //! Namespaces, pods (status, binding, eviction), replica sets and replication controllers (status, scale), config
 //! maps, events (core/v1 and events.k8s.io/v1), leases, nodes and resource quotas (counts), with discovery,
-//! tables, partial metadata, protobuf, YAML, gzip, the three patches and server-side apply. Not served, and refused
-//! when asked for: CBOR, admission webhooks, RBAC rules, disruption budgets, quotas on compute
+//! tables, partial metadata, protobuf, YAML, gzip, the three patches and server-side apply. And whatever a
+//! CustomResourceDefinition defines, in all its versions, with status, scale and printed columns: its schema is told to clients and not
+//! enforced, nothing is pruned or defaulted, and versions are not converted. Not served, and refused
+//! when asked for: CBOR, admission and conversion webhooks, RBAC rules, disruption budgets, quotas on compute
 //! resources, exec and its like, logs.
 
 mod apply;
@@ -62,6 +64,7 @@ mod context;
 mod controllers;
 mod create;
 mod decode;
+mod definitions;
 mod delete;
 mod discovery;
 mod encode;

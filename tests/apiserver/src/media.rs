@@ -63,10 +63,13 @@ impl Media {
     }
 }
 
-const TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+/// What most objects can be written as.
+pub(crate) const TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+/// What objects without a known shape can be written as.
+pub(crate) const WITHOUT_PROTOBUF: &str = "application/json, application/yaml";
 
-/// Chooses the representation of the answer.
-pub(crate) fn negotiate(request: &Request, query: &Query) -> Result<Media, ApiError> {
+/// Chooses the representation of the answer among the accepted ones.
+pub(crate) fn negotiate(request: &Request, query: &Query, accepted: &str) -> Result<Media, ApiError> {
     let pretty = match query.get("pretty") {
         Some(v) => v != "false" && v != "0",
         None => {
@@ -83,7 +86,7 @@ pub(crate) fn negotiate(request: &Request, query: &Query) -> Result<Media, ApiEr
         let encoding = match media_type.as_str() {
             "application/json" | "*/*" => Encoding::Json,
             "application/yaml" => Encoding::Yaml,
-            "application/vnd.kubernetes.protobuf" => Encoding::Protobuf,
+            "application/vnd.kubernetes.protobuf" if accepted == TYPES => Encoding::Protobuf,
             _ => continue,
         };
         let get = |name: &str| parameters.iter().find(|(k, _)| k == name).map_or("", |(_, v)| v.as_str());
@@ -100,9 +103,9 @@ pub(crate) fn negotiate(request: &Request, query: &Query) -> Result<Media, ApiEr
         return Ok(Media { encoding, shape, pretty });
     }
     if transform_refused {
-        return Err(ApiError::not_acceptable(format!("only the following media types are accepted: {TYPES}"), None));
+        return Err(ApiError::not_acceptable(format!("only the following media types are accepted: {accepted}"), None));
     }
-    let message = format!("406: Not Acceptable\n\nAvailable representations: {TYPES}");
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {accepted}");
     Err(ApiError::not_acceptable(message, Some(json!({}))))
 }
 

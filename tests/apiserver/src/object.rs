@@ -5,14 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::json;
-use crate::kind::KINDS;
+use crate::kind::Kind;
 use crate::store::{Key, Obj, Object};
 
 /// The stored form of a value that has its version already.
-pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
-    let kind = &KINDS[table];
+pub(crate) fn build(kind: &Kind, value: &Obj, rv: u64) -> Object {
     let mut bytes = Vec::with_capacity(1024);
-    crate::encode::message(kind.message(), value, &mut bytes);
+    crate::encode::message(kind.stored_message(), value, &mut bytes);
     let text = |v: &Value| v.as_str().unwrap_or_default().into();
     let labels = json::map(value, &["metadata", "labels"]).into_iter().flatten();
     let owners = json::list(value, &["metadata", "ownerReferences"]).iter();
@@ -29,7 +28,7 @@ pub(crate) fn build(table: usize, value: &Obj, rv: u64) -> Object {
 }
 
 /// A selectable field as text.
-fn field_text(value: &Obj, path: &[&str]) -> Box<str> {
+fn field_text(value: &Obj, path: &[String]) -> Box<str> {
     match json::at(value, path) {
         Some(Value::String(s)) => s.as_str().into(),
         Some(Value::Number(n)) => n.to_string().into(),

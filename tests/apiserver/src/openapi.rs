@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::kind::{KINDS, Kind};
+use crate::kind::{Kind, Kinds};
 use crate::schema::{ListKind, MessageId, Type, schema};
 
 fn document_path(kind: &Kind) -> String {
@@ -17,8 +17,8 @@ fn document_path(kind: &Kind) -> String {
 }
 
 /// `/openapi/v3`.
-pub(crate) fn index() -> Value {
-    let paths: Map<String, Value> = KINDS
+pub(crate) fn index(kinds: &Kinds) -> Value {
+    let paths: Map<String, Value> = kinds
         .iter()
         .map(|k| {
             let path = document_path(k);
@@ -30,8 +30,8 @@ pub(crate) fn index() -> Value {
 }
 
 /// The document of one group and version.
-pub(crate) fn document(path: &str) -> Option<Value> {
-    let kinds: Vec<&Kind> = KINDS.iter().filter(|k| document_path(k) == path).collect();
+pub(crate) fn document(kinds: &Kinds, path: &str) -> Option<Value> {
+    let kinds: Vec<_> = kinds.iter().filter(|k| document_path(k) == path).collect();
     if kinds.is_empty() {
         return None;
     }
@@ -46,7 +46,10 @@ pub(crate) fn document(path: &str) -> Option<Value> {
     }
     let mut paths = Map::new();
     for kind in &kinds {
-        let name = schema_name(kind.message());
+        let name = kind_name(kind);
+        if let Some(custom) = &kind.custom {
+            schemas.insert(name.clone(), custom_schema(&custom.schema));
+        }
         let gvk = json!({ "group": kind.group, "version": kind.version, "kind": kind.kind });
         if let Some(Value::Object(body)) = schemas.get_mut(&name) {
             body.insert("x-kubernetes-group-version-kind".into(), json!([gvk]));
@@ -76,6 +79,29 @@ pub(crate) fn document(path: &str) -> Option<Value> {
         "paths": paths,
         "components": { "schemas": schemas },
     }))
+}
+
+/// The name of a kind's schema. Those of custom kinds begin with their group, backwards.
+fn kind_name(kind: &Kind) -> String {
+    if kind.custom.is_none() {
+        return schema_name(kind.message());
+    }
+    let group: Vec<&str> = kind.group.rsplit('.').collect();
+    format!("{}.{}.{}", group.join("."), kind.version, kind.kind)
+}
+
+/// The schema of a definition, with the metadata that every object has.
+fn custom_schema(given: &Value) -> Value {
+    let mut body = given.clone();
+    let metadata =
+        json!({ "allOf": [{ "$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" }] });
+    if let Value::Object(body) = &mut body {
+        let properties = body.entry("properties").or_insert_with(|| json!({}));
+        if let Value::Object(properties) = properties {
+            properties.insert("metadata".into(), metadata);
+        }
+    }
+    body
 }
 
 fn schema_name(id: MessageId) -> String {
@@ -140,6 +166,6 @@ fn property(ty: &Type, wanted: &mut Vec<MessageId>) -> Value {
             json!({ "allOf": [{ "$ref": format!("#/components/schemas/{}", schema_name(*id)) }] })
         }
         Type::MicroTime | Type::Time => json!({ "type": "string", "format": "date-time" }),
-        Type::Raw => json!({ "type": "object" }),
+        Type::Any | Type::Raw => json!({ "type": "object" }),
     }
 }

@@ -16,25 +16,30 @@ use crate::{decode, encode, render};
 
 const APPLY: &str = "application/apply-patch+yaml";
 
-const PATCH_TYPES: [&str; 4] =
-    ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", APPLY];
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+
+const PATCH_TYPES: [&str; 4] = ["application/json-patch+json", "application/merge-patch+json", STRATEGIC, APPLY];
 
 impl ApiServer {
     /// PATCH of an object or its status.
     pub(crate) fn patch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let content = cx.request.header("content-type").unwrap_or_default();
         let content = content.split(';').next().unwrap_or_default().trim().to_owned();
-        if !PATCH_TYPES.contains(&content.as_str()) {
-            return Err(ApiError::unsupported_media_type(&PATCH_TYPES.join(", ")));
+        let mut types = PATCH_TYPES.to_vec();
+        if cx.kind().is_open() {
+            types.retain(|t| *t != STRATEGIC);
+        }
+        if !types.contains(&content.as_str()) {
+            return Err(ApiError::unsupported_media_type(&types.join(", ")));
         }
         validate_options(cx, "PatchOptions")?;
         if content == APPLY {
             return self.apply(cx);
         }
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let old = self.find(cx)?;
         let served = render::object_value(kind, &old);
-        let mut value = patched(cx, kind.message(), kind.kind, &kind.api_version(), &served)?;
+        let mut value = patched(cx, kind.message(), &kind.kind, &kind.api_version(), &served)?;
         check_name(cx, &value)?;
         check_namespace(cx, &mut value)?;
         self.update(cx, &old, value)
@@ -102,8 +107,8 @@ pub(crate) fn patched(
     );
     if got_kind != kind || got_version != api_version {
         let version = got_version.rsplit('/').next().unwrap_or_default();
-        let why = if is_known(got_kind, got_version) {
-            let package = cx.place.kind.package();
+        let why = if is_known(cx.kinds, got_kind, got_version) {
+            let package = cx.kind().package();
             format!("converting ({version}.{got_kind}) to ({package}.{kind}): unknown conversion")
         } else {
             unregistered(got_kind, got_version)

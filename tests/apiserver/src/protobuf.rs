@@ -173,6 +173,6 @@ fn scalar(tag: u32, ty: &Type, value: Option<&Value>, out: &mut Vec<u8>) {
             }
             bytes(tag, &part, out);
         }
-        Type::Duration | Type::List(_) | Type::Map(_) => {}
+        Type::Any | Type::Duration | Type::List(_) | Type::Map(_) => {}
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::json;
-use crate::kind::{KINDS, PODS, QUOTAS};
+use crate::kind::{PODS, QUOTAS};
 use crate::managed::{self, Writer};
 use crate::quantity::Quantity;
 use crate::server::ApiServer;
@@ -17,18 +17,18 @@ use crate::time::rfc3339;
 
 /// The names under which a new object counts.
 fn counted_as(cx: &Context<'_>) -> Vec<String> {
-    let kind = cx.place.kind;
+    let kind = cx.kind();
     let group = if kind.group.is_empty() { String::new() } else { format!(".{}", kind.group) };
     let mut names = vec![format!("count/{}{group}", kind.resource)];
-    if ["pods", "replicationcontrollers", "resourcequotas", "configmaps"].contains(&kind.resource) {
-        names.push(kind.resource.to_owned());
+    if ["pods", "replicationcontrollers", "resourcequotas", "configmaps"].contains(&kind.resource.as_str()) {
+        names.push(kind.resource.clone());
     }
     names
 }
 
 /// Charges the creation of an object to the quotas of its namespace, or refuses it.
 pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Result<(), ApiError> {
-    let kind = cx.place.kind;
+    let kind = cx.kind();
     if !kind.namespaced || kind.table == QUOTAS {
         return Ok(());
     }
@@ -89,6 +89,7 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
         return Ok(());
     }
     let time = rfc3339(cx.now.wall);
+    let quotas = server.kinds.stored(QUOTAS);
     for (before, mut state) in charges {
         if server.config.managed_fields {
             let writer = Writer {
@@ -98,9 +99,9 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
                 subresource: "status",
                 time: Some(&time),
             };
-            managed::record_update(&KINDS[QUOTAS], Some(&before), &mut state, &writer);
+            managed::record_update(&quotas, Some(&before), &mut state, &writer);
         }
-        let sealed = server.seal(QUOTAS, &mut state);
+        let sealed = server.seal(&quotas, &mut state);
         server.store.put(QUOTAS, sealed);
         server.wake_table(QUOTAS);
     }

@@ -141,7 +141,7 @@ impl ApiServer {
             return Ok(self.too_large(cx, rv));
         }
         let object = self.find(cx)?;
-        Ok(Answer::Object { status: 200, kind: cx.place.kind, object })
+        Ok(Answer::Object { status: 200, object })
     }
 
     /// The answer to a request for a version from the future: a 504 after a while.
@@ -151,7 +151,7 @@ impl ApiServer {
     }
 
     pub(crate) fn list(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let selector = Selector::parse(kind, cx.query.text("labelSelector"), cx.query.text("fieldSelector"))?;
         let limit = cx.query.int("limit")?.unwrap_or(0);
         validate_list_options(cx, false)?;
@@ -193,7 +193,7 @@ impl ApiServer {
         };
         items.retain(|o| selector.matches(o));
         let rv = at.unwrap_or_else(|| self.store.rv());
-        let mut list = List { kind, items, rv: rv.to_string(), token: String::new(), remaining: None };
+        let mut list = List { items, rv: rv.to_string(), token: String::new(), remaining: None };
         let limit = usize::try_from(limit).unwrap_or(0);
         if limit > 0 && list.items.len() > limit {
             let rest = list.items.len() - limit;

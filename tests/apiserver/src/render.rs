@@ -18,7 +18,6 @@ use crate::{encode, json as path, protobuf, schema, table};
 
 /// A list before it is written.
 pub(crate) struct List {
-    pub(crate) kind: &'static Kind,
     pub(crate) items: Vec<Arc<Object>>,
     pub(crate) rv: String,
     pub(crate) token: String,
@@ -91,10 +90,10 @@ pub(crate) fn object(kind: &Kind, object: &Object, media: Media, out: &mut Vec<u
         }
         (Encoding::Protobuf, _) => {
             let value = object_value(kind, object);
-            protobuf::envelope(kind.kind, &kind.api_version(), kind.message(), &value, out);
+            protobuf::envelope(&kind.kind, &kind.api_version(), kind.message(), &value, out);
         }
         (_, Shape::Partial | Shape::PartialList) => partial_json(&object.value(), out),
-        _ => encode::with_type_meta(kind.kind, &kind.api_version(), &object_json(kind, object), out),
+        _ => encode::with_type_meta(&kind.kind, &kind.api_version(), &object_json(kind, object), out),
     }
 }
 
@@ -117,7 +116,8 @@ pub(crate) fn answer(answer: Answer, cx: &Context<'_>) -> Result<Response, ApiEr
     let mut media = cx.media;
     let mut body = Vec::new();
     let status = match answer {
-        Answer::Object { status, kind, object: o } => {
+        Answer::Object { status, object: o } => {
+            let kind = cx.kind();
             match media.shape {
                 Shape::PartialList => return Err(not_a_list(kind)),
                 Shape::Table(include) => {
@@ -178,7 +178,7 @@ fn table_meta(object: &Object) -> Obj {
 }
 
 fn write_list(list: &List, media: &mut Media, cx: &Context<'_>, out: &mut Vec<u8>) -> Result<(), ApiError> {
-    let kind = list.kind;
+    let kind = cx.kind();
     let list_meta = schema::schema().id("meta.ListMeta");
     match media.shape {
         Shape::Partial => return Err(is_a_list(kind)),
@@ -194,7 +194,7 @@ fn write_list(list: &List, media: &mut Media, cx: &Context<'_>, out: &mut Vec<u8
     let (name, api_version) = if partial_list {
         ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned())
     } else {
-        (format!("{}List", kind.kind), kind.api_version())
+        (kind.list_kind(), kind.api_version())
     };
     if media.encoding == Encoding::Protobuf {
         let (id, values): (_, Vec<Obj>) = if partial_list {

@@ -1,7 +1,9 @@
 //! Requests: an HTTP message without its transport, and the resource path it names.
 
+use std::sync::Arc;
+
 use crate::error::ApiError;
-use crate::kind::{KINDS, Kind, Sub};
+use crate::kind::{Kind, Sub};
 
 /// A request as it came over the wire, body complete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -145,9 +147,7 @@ impl Query {
 /// What a path names.
 #[derive(Clone)]
 pub(crate) struct Place {
-    pub(crate) kind: &'static Kind,
-    /// Index of the kind.
-    pub(crate) index: usize,
+    pub(crate) kind: Arc<Kind>,
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) sub: Option<Sub>,
@@ -162,54 +162,4 @@ pub(crate) enum Route {
     Nowhere,
     /// Not under `/api` or a known group.
     NotServed,
-}
-
-/// Finds what a decoded path names.
-pub(crate) fn route(path: &str) -> Route {
-    let parts: Vec<&str> = path.split('/').skip(1).collect();
-    let (group, version, mut rest) = match parts.as_slice() {
-        ["api", version, rest @ ..] => ("", *version, rest),
-        ["apis", group, version, rest @ ..] => (*group, *version, rest),
-        _ => return Route::NotServed,
-    };
-    if !KINDS.iter().any(|k| k.group == group) {
-        return Route::NotServed;
-    }
-    if let Some((&"", head)) = rest.split_last() {
-        rest = head;
-    }
-    let watch = rest.first() == Some(&"watch");
-    if watch {
-        rest = &rest[1..];
-    }
-    let (namespace, resource, rest) = match rest {
-        ["namespaces", namespace, resource, rest @ ..]
-            if !KINDS[crate::kind::NAMESPACES].subresources.iter().any(|s| s.name() == *resource) =>
-        {
-            (*namespace, *resource, rest)
-        }
-        [resource, rest @ ..] => ("", *resource, rest),
-        [] => return Route::Nowhere,
-    };
-    let found = KINDS.iter().position(|k| k.group == group && k.version == version && k.resource == resource);
-    let Some(index) = found else {
-        return Route::Nowhere;
-    };
-    let kind = &KINDS[index];
-    if !kind.namespaced && !namespace.is_empty() {
-        return Route::Nowhere;
-    }
-    let (name, sub) = match rest {
-        [] => ("", None),
-        [name] => (*name, None),
-        [name, sub] => match Sub::ALL.iter().find(|s| s.name() == *sub && kind.has(**s)) {
-            Some(s) => (*name, Some(*s)),
-            None => return Route::Nowhere,
-        },
-        _ => return Route::Nowhere,
-    };
-    if kind.namespaced && namespace.is_empty() && !name.is_empty() {
-        return Route::Nowhere;
-    }
-    Route::Resource(Place { kind, index, namespace: namespace.to_owned(), name: name.to_owned(), sub, watch })
 }

@@ -3,7 +3,8 @@
 //! the order of keys on the wire, protobuf, strategic merge patches and field ownership.
 //!
 //! The table is `schema/kubernetes.txt`; `schema/generate.py` derives it from the Go types of
-//! Kubernetes 1.36.2 (their `json`, `protobuf` and `patchStrategy` tags and `+listType` markers).
+//! Kubernetes 1.36.2 (their `json`, `protobuf` and `patchStrategy` tags and `+listType` markers). `schema/open.txt` adds the
+//! objects that have no known shape.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -14,6 +15,8 @@ pub(crate) type MessageId = usize;
 /// What a field holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Type {
+    /// Any JSON, whose objects are merged and owned by key.
+    Any,
     Bool,
     Bytes,
     Duration,
@@ -64,12 +67,14 @@ pub(crate) struct Message {
     pub(crate) name: &'static str,
     pub(crate) atomic: bool,
     pub(crate) fields: Vec<Field>,
+    /// What fields are that are not named, if there may be such.
+    pub(crate) rest: Option<Field>,
     by_name: HashMap<&'static str, usize>,
 }
 
 impl Message {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        self.by_name.get(name).map(|i| &self.fields[*i])
+        self.by_name.get(name).map(|i| &self.fields[*i]).or(self.rest.as_ref())
     }
 
     /// The Go name of the struct, without its package.
@@ -105,27 +110,16 @@ impl Schema {
             let mut words = line.trim_start().split(' ');
             let name = words.next().unwrap_or_default();
             if !line.starts_with(' ') {
-                let atomic = words.next() == Some("atomic");
-                messages.push(Message { name, atomic, fields: Vec::new(), by_name: HashMap::new() });
+                let word = words.next();
+                let (atomic, open) = (word == Some("atomic"), word == Some("open"));
+                let rest = open.then(|| Field::new("", 0, Type::Any));
+                messages.push(Message { name, atomic, fields: Vec::new(), rest, by_name: HashMap::new() });
                 continue;
             }
             let owner = messages.len() - 1;
             let tag = words.next().and_then(|w| w.parse().ok()).expect("kubernetes.txt has a tag for each field");
             let ty = parse_type(words.next().unwrap_or_default(), &ids);
-            let mut field = Field {
-                name,
-                tag,
-                ty,
-                omitempty: false,
-                omitzero: false,
-                pointer: false,
-                list: ListKind::Atomic,
-                atomic: false,
-                nested: None,
-                merge: false,
-                merge_key: "",
-                retain_keys: false,
-            };
+            let mut field = Field::new(name, tag, ty);
             let mut is_inline = false;
             for word in words {
                 match word.split_once('=').unwrap_or((word, "")) {
@@ -164,6 +158,23 @@ impl Schema {
 }
 
 impl Field {
+    fn new(name: &'static str, tag: u32, ty: Type) -> Self {
+        Self {
+            name,
+            tag,
+            ty,
+            omitempty: false,
+            omitzero: false,
+            pointer: false,
+            list: ListKind::Atomic,
+            atomic: false,
+            nested: None,
+            merge: false,
+            merge_key: "",
+            retain_keys: false,
+        }
+    }
+
     fn copy(&self) -> Self {
         Self { ty: self.ty.clone(), list: self.list.clone(), ..*self }
     }
@@ -193,8 +204,12 @@ fn parse_type(word: &'static str, ids: &HashMap<&'static str, MessageId>) -> Typ
     }
 }
 
+/// The message of objects that have metadata, and else no known shape.
+pub(crate) const OPEN: &str = "custom.Object";
+
 /// The one schema.
 pub(crate) fn schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
-    SCHEMA.get_or_init(|| Schema::parse(include_str!("schema/kubernetes.txt")))
+    SCHEMA
+        .get_or_init(|| Schema::parse(concat!(include_str!("schema/kubernetes.txt"), include_str!("schema/open.txt"))))
 }

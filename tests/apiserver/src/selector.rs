@@ -103,7 +103,7 @@ fn parse_fields(kind: &Kind, text: &str) -> Result<Vec<FieldRequirement>, ApiErr
         let field = match key {
             "metadata.name" => Field::Name,
             "metadata.namespace" => Field::Namespace,
-            _ => match kind.fields.iter().position(|(name, _)| *name == key) {
+            _ => match kind.fields.iter().position(|(name, _)| name == key) {
                 Some(i) => Field::Other(i),
                 None if kind.fields.is_empty() => {
                     let message = format!(

@@ -12,10 +12,10 @@ use crate::controllers::Controllers;
 use crate::discovery;
 use crate::error::ApiError;
 use crate::faults::{Faults, Verdict};
-use crate::kind::{KINDS, NAMESPACES, Sub, TABLES};
+use crate::kind::{Kind, Kinds, NAMESPACES, Sub, TABLES};
 use crate::media::{self, Media, Shape};
 use crate::object::build;
-use crate::request::{Query, Request, Response, Route, route};
+use crate::request::{Query, Request, Response, Route};
 use crate::store::{Key, Obj, Object, Store};
 use crate::time::Now;
 use crate::watch::{Watch, WatchId};
@@ -64,6 +64,7 @@ pub struct Stats {
 #[derive(Debug)]
 pub struct ApiServer {
     pub(crate) config: Config,
+    pub(crate) kinds: Arc<Kinds>,
     pub(crate) store: Store,
     pub(crate) watches: BTreeMap<WatchId, Watch>,
     pub(crate) next_watch: u64,
@@ -88,6 +89,7 @@ impl ApiServer {
         let mut server = Self {
             rng: config.seed,
             config,
+            kinds: Arc::new(Kinds::built_in()),
             store,
             watches: BTreeMap::new(),
             next_watch: 1,
@@ -170,24 +172,26 @@ impl ApiServer {
         if open.iter().any(|p| path == *p || path.starts_with(&format!("{p}/"))) {
             return None;
         }
-        Some(discovery::forbidden(user, request, &path))
+        Some(discovery::forbidden(&self.kinds, user, request, &path))
     }
 
     fn handle_unguarded(&mut self, now: Now, request: &Request) -> Reply {
         let path = request.path();
         let query = Query::parse(&request.target);
-        let place = match route(&path) {
+        let kinds = self.kinds.clone();
+        let place = match kinds.route(&path) {
             Route::Resource(place) => place,
             found => {
-                let response = discovery::answer(request, &query, &path, matches!(found, Route::Nowhere));
+                let response = discovery::answer(&kinds, request, &query, &path, matches!(found, Route::Nowhere));
                 return Reply::Response(response);
             }
         };
-        let media = match media::negotiate(request, &query) {
+        let accepted = if place.kind.is_open() { media::WITHOUT_PROTOBUF } else { media::TYPES };
+        let media = match media::negotiate(request, &query, accepted) {
             Ok(media) => media,
             Err(error) => return Reply::Response(refusal(&error, Media::JSON, &[])),
         };
-        let mut cx = Context { now, request, query: &query, place: &place, media, warnings: Vec::new() };
+        let mut cx = Context { now, request, query: &query, place: &place, media, kinds: &kinds, warnings: Vec::new() };
         let answer = self.dispatch(&mut cx);
         let warnings = std::mem::take(&mut cx.warnings);
         match answer {
@@ -217,21 +221,21 @@ impl ApiServer {
         if cx.request.body.len() > MAX_BODY {
             return Err(ApiError::too_large(format!("Request entity too large: limit is {MAX_BODY}")));
         }
-        let place = cx.place;
+        let (place, kind) = (cx.place, cx.kind());
         let named = !place.name.is_empty();
-        let everywhere = place.kind.namespaced && place.namespace.is_empty();
+        let everywhere = kind.namespaced && place.namespace.is_empty();
         let is_list = matches!(cx.media.shape, Shape::PartialList);
         let watching = place.watch || cx.query.flag("watch");
         match (cx.request.method.as_str(), place.sub) {
             ("GET", None) if watching => self.open_watch(cx),
-            ("GET", None) if named && is_list => Err(render::not_a_list(place.kind)),
+            ("GET", None) if named && is_list => Err(render::not_a_list(kind)),
             ("GET", None) if named => self.read(cx),
             ("GET", None) => self.list(cx),
             ("POST", None) if !named && !everywhere => self.create(cx),
             ("PUT", None | Some(Sub::Status)) if named => self.replace(cx),
             ("PATCH", None | Some(Sub::Status)) if named => self.patch(cx),
             ("DELETE", None) if named => self.delete(cx),
-            ("DELETE", None) if !everywhere && place.kind.traits.delete_collection => self.delete_collection(cx),
+            ("DELETE", None) if !everywhere && kind.traits.delete_collection => self.delete_collection(cx),
             ("GET", Some(Sub::Status)) => self.read(cx),
             ("GET", Some(Sub::Scale)) => self.read_scale(cx),
             ("PUT" | "PATCH", Some(Sub::Scale)) => self.write_scale(cx),
@@ -245,16 +249,16 @@ impl ApiServer {
 
     /// The object a place names.
     pub(crate) fn find(&self, cx: &Context<'_>) -> Result<Arc<Object>, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let found = self.store.get(kind.table, &cx.key());
         found.cloned().ok_or_else(|| ApiError::not_found(kind.subject(), &cx.place.name))
     }
 
     /// Turns a value in the form of its table into an object with the next version.
-    pub(crate) fn seal(&mut self, table: usize, value: &mut Obj) -> Object {
+    pub(crate) fn seal(&mut self, kind: &Kind, value: &mut Obj) -> Object {
         let rv = self.store.next_rv();
         json::meta_mut(value).insert("resourceVersion".into(), rv.to_string().into());
-        build(table, value, rv)
+        build(kind, value, rv)
     }
 
     /// When [`Self::handle_timeout`] must be called next, on the monotonic clock.
@@ -301,9 +305,9 @@ impl ApiServer {
     /// Forgets the history of a resource (its plural name): watches that are behind, and those that begin
     /// at an older version, get a 410.
     pub fn expire_history(&mut self, resource: &str) {
-        for kind in KINDS.iter().filter(|k| k.resource == resource) {
-            self.store.expire(kind.table);
-            self.wake_table(kind.table);
+        for table in self.tables_of(resource) {
+            self.store.expire(table);
+            self.wake_table(table);
         }
     }
 
@@ -322,14 +326,19 @@ impl ApiServer {
     /// How many objects of a resource (its plural name, of any group) there are.
     #[must_use]
     pub fn count(&self, resource: &str) -> usize {
-        let kind = KINDS.iter().find(|k| k.resource == resource);
-        kind.map_or(0, |k| self.store.table(k.table).objects.len())
+        self.tables_of(resource).first().map_or(0, |table| self.store.table(*table).objects.len())
+    }
+
+    fn tables_of(&self, resource: &str) -> Vec<usize> {
+        let mut tables: Vec<usize> = self.kinds.iter().filter(|k| k.resource == resource).map(|k| k.table).collect();
+        tables.dedup();
+        tables
     }
 
     /// Switches for tests: refuse requests, freeze watches, make them break. Every watch is named by
     /// [`Self::poll_ready`] once more, in case it was frozen and is not any more.
     pub fn faults_mut(&mut self) -> &mut Faults {
-        for table in 0..TABLES {
+        for table in 0..self.watchers.len() {
             self.wake_table(table);
         }
         &mut self.faults

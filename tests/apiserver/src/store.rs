@@ -83,8 +83,8 @@ impl Object {
 pub(crate) struct FrameKey {
     /// `b'A'`, `b'M'` or `b'D'`.
     pub(crate) event: u8,
-    /// Index of the kind (an object may be served as more than one).
-    pub(crate) kind: usize,
+    /// The id of the kind (an object may be served as more than one).
+    pub(crate) kind: u32,
     /// Which encoding.
     pub(crate) form: u8,
 }
@@ -323,6 +323,12 @@ impl Store {
         for t in &mut self.tables {
             t.watch_floor = self.rv;
         }
+    }
+
+    /// Makes a table ready for another kind; it has no objects.
+    pub(crate) fn clear(&mut self, table: usize) {
+        self.tables.resize_with(self.tables.len().max(table + 1), Table::default);
+        self.expire(table);
     }
 
     /// Drops the whole history of one table: no open watch can go on.

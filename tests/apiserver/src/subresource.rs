@@ -9,7 +9,7 @@ use crate::body::{Expected, decode_body};
 use crate::context::{Answer, Context};
 use crate::delete::DeleteOptions;
 use crate::error::{ApiError, Cause, Subject};
-use crate::kind::{KINDS, Kind, PODS};
+use crate::kind::Kind;
 use crate::options::validate_options;
 use crate::patching::patched;
 use crate::schema::schema;
@@ -33,7 +33,12 @@ pub(crate) fn scale_of(kind: &Kind, value: &Obj) -> Obj {
     for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         path::set(&mut scale_meta, key, meta.get(key).cloned());
     }
+    let custom = kind.custom.as_ref().map(|c| &c.scale);
+    let count = |custom: Option<&Vec<String>>, usual: [&str; 2]| {
+        custom.map_or_else(|| path::int(value, &usual), |p| path::int(value, p)).unwrap_or(0)
+    };
     let selector = match path::at(value, &["spec", "selector"]) {
+        _ if custom.is_some() => custom.map_or("", |c| path::text(value, &c.selector)).to_owned(),
         Some(Value::Object(labels)) if kind.group.is_empty() => {
             let pairs: Vec<String> =
                 labels.iter().map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default())).collect();
@@ -44,21 +49,21 @@ pub(crate) fn scale_of(kind: &Kind, value: &Obj) -> Obj {
     };
     let scale = json!({
         "metadata": scale_meta,
-        "spec": { "replicas": path::int(value, &["spec", "replicas"]).unwrap_or(0) },
-        "status": { "replicas": path::int(value, &["status", "replicas"]).unwrap_or(0), "selector": selector },
+        "spec": { "replicas": count(custom.map(|c| &c.replicas), ["spec", "replicas"]) },
+        "status": { "replicas": count(custom.map(|c| &c.status_replicas), ["status", "replicas"]), "selector": selector },
     });
     decode::from_value(schema().id("autoscaling.Scale"), &scale).map(|(v, _)| v).unwrap_or_default()
 }
 
 /// The Scale of the workload in an answer.
-pub(crate) fn scale_of_answer(kind: &'static Kind, answer: Answer) -> Answer {
+pub(crate) fn scale_of_answer(kind: &Kind, answer: Answer) -> Answer {
     match answer {
         Answer::Object { object, .. } => scale_answer(kind, &object.value()),
         other => other,
     }
 }
 
-fn scale_answer(kind: &'static Kind, value: &Obj) -> Answer {
+fn scale_answer(kind: &Kind, value: &Obj) -> Answer {
     Answer::Value {
         status: 200,
         message: SCALE.message,
@@ -71,11 +76,11 @@ fn scale_answer(kind: &'static Kind, value: &Obj) -> Answer {
 impl ApiServer {
     pub(crate) fn read_scale(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         let object = self.find(cx)?;
-        Ok(scale_answer(cx.place.kind, &object.value()))
+        Ok(scale_answer(cx.kind(), &object.value()))
     }
 
     pub(crate) fn write_scale(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let put = cx.request.method == "PUT";
         validate_options(cx, if put { "UpdateOptions" } else { "PatchOptions" })?;
         let scale = if put { Some(decode_body(cx, &SCALE)?) } else { None };
@@ -110,7 +115,7 @@ impl ApiServer {
         old: &Arc<Object>,
         scale: &Obj,
     ) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let replicas = path::int(scale, &["spec", "replicas"]).unwrap_or(0);
         if replicas < 0 {
             let cause = Cause::invalid("spec.replicas", &replicas.into(), "must be greater than or equal to 0");
@@ -124,7 +129,11 @@ impl ApiServer {
         }
         let before = old.value();
         let mut value = before.clone();
-        path::map_mut(&mut value, &["spec"]).insert("replicas".into(), replicas.into());
+        let usual = ["spec".to_owned(), "replicas".to_owned()];
+        let place = kind.custom.as_ref().map_or(&usual[..], |c| &c.scale.replicas);
+        if let Some((last, above)) = place.split_last() {
+            path::map_mut(&mut value, above).insert(last.clone(), replicas.into());
+        }
         self.record_managers(cx, Some(&before), &mut value, "scale", true);
         if before.get("spec") != value.get("spec") {
             let generation = path::int(&before, &["metadata", "generation"]).unwrap_or(0) + 1;
@@ -212,7 +221,7 @@ impl ApiServer {
             );
             self.commit(cx, &old, value)?;
         }
-        self.delete_object(cx.now, &KINDS[PODS], &cx.key(), &options)?;
+        self.delete_object(cx.now, cx.kind(), &cx.key(), &options)?;
         Ok(Answer::Success { status: 201, details: None })
     }
 }

@@ -13,6 +13,7 @@ use crate::time::Now;
 use crate::{encode, render, schema};
 
 mod cells;
+mod custom;
 
 use cells::{cells, row_condition};
 
@@ -27,12 +28,14 @@ pub(crate) fn include(query: &Query, default: Include) -> Result<Include, ApiErr
     }
 }
 
-fn columns(kind: &Kind) -> &'static Value {
+fn columns(kind: &Kind) -> Vec<&Value> {
     static COLUMNS: OnceLock<Map<String, Value>> = OnceLock::new();
-    static NONE: Value = Value::Null;
     let all =
         COLUMNS.get_or_init(|| serde_json::from_str(include_str!("table/columns.json")).expect("columns.json is JSON"));
-    all.get(kind.resource).unwrap_or(&NONE)
+    match &kind.custom {
+        Some(custom) => custom::NAME.iter().chain(custom.columns.iter().map(|c| &c.definition)).collect(),
+        None => all.get(&kind.resource).and_then(Value::as_array).into_iter().flatten().collect(),
+    }
 }
 
 const TABLE: &[u8] = b"{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":";
@@ -73,7 +76,7 @@ pub(crate) fn write(
             Include::None => out.extend_from_slice(b"null"),
             Include::Metadata => render::partial_json(&value, out),
             Include::Object => {
-                encode::with_type_meta(kind.kind, &kind.api_version(), &render::object_json(kind, object), out);
+                encode::with_type_meta(&kind.kind, &kind.api_version(), &render::object_json(kind, object), out);
             }
         }
         out.push(b'}');
@@ -83,7 +86,7 @@ pub(crate) fn write(
 
 fn write_columns(kind: &Kind, out: &mut Vec<u8>) {
     out.push(b'[');
-    for (i, column) in columns(kind).as_array().into_iter().flatten().enumerate() {
+    for (i, column) in columns(kind).into_iter().enumerate() {
         if i > 0 {
             out.push(b',');
         }

@@ -8,7 +8,7 @@ use crate::context::{Answer, Context};
 use crate::create::{check_name, check_namespace, dedupe_owners, to_stored};
 use crate::error::{ApiError, Cause};
 use crate::json;
-use crate::kind::{KINDS, Kind, NAMESPACES, Sub};
+use crate::kind::{Kind, NAMESPACES, Sub};
 use crate::object::build;
 use crate::options::validate_options;
 use crate::render;
@@ -20,7 +20,7 @@ impl ApiServer {
     /// PUT of an object, its status or its finalizers.
     pub(crate) fn replace(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
         validate_options(cx, "UpdateOptions")?;
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let mut value = decode_body(cx, &expected(kind, &kind.api_version()))?;
         check_name(cx, &value)?;
         check_namespace(cx, &mut value)?;
@@ -51,7 +51,7 @@ impl ApiServer {
 
     /// Stores a new version of an object, given in the form it is served in.
     pub(crate) fn update(&mut self, cx: &mut Context<'_>, old: &Arc<Object>, value: Obj) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let sub = cx.place.sub.map_or("", Sub::name);
         let mut value = value;
         (kind.strategy.default)(&mut value);
@@ -60,8 +60,10 @@ impl ApiServer {
         fill_meta(&mut value, &old_served);
         if kind.has(Sub::Status) {
             // A field that this resource cannot write is nobody's doing (`GetResetFields`).
-            let reset = if cx.place.sub == Some(Sub::Status) { "spec" } else { "status" };
-            json::set(&mut value, reset, old_served.get(reset).cloned());
+            let of_status = cx.place.sub == Some(Sub::Status);
+            let resets = |key: &str| if of_status { key != "metadata" && key != "status" } else { key == "status" };
+            value.retain(|key, _| !resets(key));
+            value.extend(old_served.iter().filter(|(key, _)| resets(key)).map(|(k, v)| (k.clone(), v.clone())));
         }
         self.record_managers(cx, Some(&old_served), &mut value, sub, false);
         self.finish_update(cx, old, old_served, value)
@@ -69,12 +71,12 @@ impl ApiServer {
 
     /// The resourceVersion of an update is a precondition.
     pub(crate) fn check_version(&self, cx: &Context<'_>, old: &Object, value: &Obj) -> Result<(), ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         match json::meta_text(value, "resourceVersion") {
             "" | "0" if kind.traits.unconditional_update => Ok(()),
             "" | "0" => {
                 let cause = Cause::invalid("metadata.resourceVersion", &0.into(), "must be specified for an update");
-                Err(ApiError::invalid(kind.group, kind.resource, &old.key.name, &[cause]))
+                Err(ApiError::invalid(&kind.group, &kind.resource, &old.key.name, &[cause]))
             }
             rv if rv == old.rv.to_string() => Ok(()),
             _ => Err(ApiError::modified(kind.subject(), &old.key.name)),
@@ -90,7 +92,7 @@ impl ApiServer {
         old_served: Obj,
         value: Obj,
     ) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let old_value = to_stored(kind, old_served);
         let mut value = to_stored(kind, value);
         let strategy = &kind.strategy;
@@ -99,18 +101,18 @@ impl ApiServer {
             Some(Sub::Finalize) => crate::strategy::keep_status(&mut value, &old_value),
             _ => (strategy.prepare_update)(&mut value, &old_value),
         }
-        if kind.traits.generation && cx.place.sub.is_none() && value.get("spec") != old_value.get("spec") {
+        if kind.traits.generation && cx.place.sub.is_none() && spec_differs(kind, &value, &old_value) {
             let generation = json::int(&old_value, &["metadata", "generation"]).unwrap_or(0) + 1;
             json::meta_mut(&mut value).insert("generation".into(), generation.into());
         }
         dedupe_owners(cx, &mut value);
         let mut causes = Vec::new();
         // Once for every kind, and again by each kind's own validation.
-        meta::validate_update(&value, &old_value, &mut causes);
-        meta::validate_update(&value, &old_value, &mut causes);
-        meta::validate_common(json::meta(&value), &mut causes);
+        meta::validate_update(&value, &old_value, kind, &mut causes);
+        meta::validate_update(&value, &old_value, kind, &mut causes);
+        meta::validate_common(json::meta(&value), kind, &mut causes);
         if strategy.revalidates_meta && cx.place.sub.is_none() {
-            meta::validate_common(json::meta(&value), &mut causes);
+            meta::validate_common(json::meta(&value), kind, &mut causes);
         }
         match cx.place.sub {
             None => (strategy.validate_update)(&value, &old_value, &mut causes),
@@ -118,33 +120,39 @@ impl ApiServer {
             Some(_) => {}
         }
         if !causes.is_empty() {
-            let stored = &KINDS[kind.table];
-            return Err(ApiError::invalid(stored.group, stored.kind, &old.key.name, &causes));
+            return Err(ApiError::invalid(kind.stored_group(), &kind.kind, &old.key.name, &causes));
         }
         self.commit(cx, old, value)
     }
 
     /// Writes an update that is known to be right.
     pub(crate) fn commit(&mut self, cx: &Context<'_>, old: &Arc<Object>, mut value: Obj) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         json::meta_mut(&mut value).insert("resourceVersion".into(), old.rv.to_string().into());
-        let candidate = build(kind.table, &value, old.rv);
+        let candidate = build(kind, &value, old.rv);
         if candidate.json == old.json {
-            return Ok(Answer::Object { status: 200, kind, object: old.clone() });
+            return Ok(Answer::Object { status: 200, object: old.clone() });
         }
         if cx.dry_run() {
-            return Ok(Answer::Object { status: 200, kind, object: Arc::new(candidate) });
+            return Ok(Answer::Object { status: 200, object: Arc::new(candidate) });
         }
         if is_finished(&value, kind) {
-            self.remove(cx.now, kind.table, old);
-            return Ok(Answer::Object { status: 200, kind, object: Arc::new(candidate) });
+            self.remove(cx.now, kind, old);
+            return Ok(Answer::Object { status: 200, object: Arc::new(candidate) });
         }
-        let sealed = self.seal(kind.table, &mut value);
+        let sealed = self.seal(kind, &mut value);
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);
-        Ok(Answer::Object { status: 200, kind, object })
+        Ok(Answer::Object { status: 200, object })
     }
+}
+
+/// Whether a change raises the generation: one of anything but metadata, and the status where that is a resource of its own.
+fn spec_differs(kind: &Kind, new: &Obj, old: &Obj) -> bool {
+    let counts = |key: &str| key != "metadata" && !(key == "status" && kind.has(Sub::Status));
+    let keys = new.keys().chain(old.keys()).filter(|k| counts(k));
+    keys.into_iter().any(|k| new.get(k) != old.get(k))
 }
 
 /// What the server keeps, whatever an update says (`rest.BeforeUpdate`).

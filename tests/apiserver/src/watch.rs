@@ -52,8 +52,7 @@ struct Initial {
 
 #[derive(Debug)]
 pub(crate) struct Watch {
-    kind: &'static Kind,
-    index: usize,
+    kind: Arc<Kind>,
     namespace: String,
     selector: Selector,
     media: Media,
@@ -100,7 +99,7 @@ impl Watch {
 
 impl ApiServer {
     pub(crate) fn open_watch(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
-        let kind = cx.place.kind;
+        let kind = cx.kind();
         let mut fields = cx.query.text("fieldSelector").to_owned();
         if !cx.place.name.is_empty() {
             // A watch of one object by its path.
@@ -146,8 +145,7 @@ impl ApiServer {
         let timeout = timeout.map_or(self.config.watch_timeout, Duration::from_secs);
         let ends_at = now + self.faults.watch_lifetime(timeout);
         let mut watch = Watch {
-            kind,
-            index: cx.place.index,
+            kind: cx.place.kind.clone(),
             namespace: cx.place.namespace.clone(),
             selector,
             media: cx.media,
@@ -207,6 +205,16 @@ impl ApiServer {
     pub fn close_watches(&mut self) {
         let ids: Vec<WatchId> = self.watches.keys().copied().collect();
         for id in ids {
+            if let Some(watch) = self.watches.get_mut(&id) {
+                watch.closed = true;
+            }
+            self.wake(id);
+        }
+    }
+
+    /// Ends the watches of a table.
+    pub(crate) fn close_table(&mut self, table: usize) {
+        for id in self.watchers.get(table).cloned().unwrap_or_default() {
             if let Some(watch) = self.watches.get_mut(&id) {
                 watch.closed = true;
             }

@@ -232,6 +232,25 @@ fn a_foreground_deletion_waits_for_the_dependents() {
 }
 
 #[test]
+fn a_dependent_of_two_owners_stays_until_both_are_gone() {
+    let mut w = World::new(Config::default());
+    let (one, two) = (w.create(SETS, &set("one")), w.create(SETS, &set("two")));
+    let mut pod = owned("a", &one, true);
+    let second = owned("a", &two, false)["metadata"]["ownerReferences"][0].clone();
+    pod["metadata"]["ownerReferences"].as_array_mut().unwrap().push(second);
+    pod["metadata"]["ownerReferences"][1]["controller"] = false.into();
+    w.create(PODS, &pod);
+    w.send("DELETE", &format!("{SETS}/one"), &json!({ "propagationPolicy": "Foreground" }));
+    w.wait(Duration::from_millis(1));
+    assert_eq!(w.api.count("replicasets"), 1);
+    let (_, left) = w.get(&format!("{PODS}/a"));
+    assert_eq!(left["metadata"]["ownerReferences"].as_array().unwrap().len(), 1);
+    w.send("DELETE", &format!("{SETS}/two"), &Value::Null);
+    w.wait(Duration::from_millis(1));
+    assert_eq!(w.api.count("pods"), 0);
+}
+
+#[test]
 fn an_object_whose_owner_never_was_is_collected() {
     let mut w = World::new(Config::default());
     let ghost = json!({ "metadata": { "name": "ghost", "uid": "11111111-1111-4111-8111-111111111111" } });
@@ -292,6 +311,20 @@ fn a_frozen_watch_goes_on_where_it_stood() {
     assert_eq!(w.frames(id).0, [""; 0]);
     w.api.faults_mut().freeze("configmaps", false);
     assert_eq!(w.frames(id).0, ["ADDED a"]);
+}
+
+#[test]
+fn a_frozen_watch_has_no_deadline_in_the_past() {
+    let mut w = World::new(Config::default());
+    let id = w.watch(&format!("{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=600"));
+    w.frames(id);
+    w.create(MAPS, &map("a"));
+    w.frames(id);
+    w.api.faults_mut().freeze("configmaps", true);
+    w.now = w.now.later(Duration::from_secs(60));
+    w.api.handle_timeout(w.now);
+    assert_eq!(w.frames(id).0, [""; 0]);
+    assert_eq!(w.api.poll_deadline(), Some(Duration::from_secs(120)));
 }
 
 #[test]
@@ -357,6 +390,21 @@ fn names_can_be_made_to_collide() {
     w.create(MAPS, &body);
     let (status, refused) = w.send("POST", MAPS, &body);
     assert_eq!((status, &refused["reason"]), (409, &json!("AlreadyExists")));
+}
+
+#[test]
+fn another_name_is_made_when_the_first_is_taken() {
+    // The same seed makes the same names, so the first run tells which one the second will make.
+    let name_given = |taken: &str| {
+        let mut w = World::new(Config::default());
+        w.create(MAPS, &map(taken));
+        let (status, made) = w.send("POST", MAPS, &json!({ "metadata": { "generateName": "a-" } }));
+        assert_eq!(status, 201);
+        made["metadata"]["name"].as_str().unwrap().to_owned()
+    };
+    let first = name_given("other");
+    assert_eq!(name_given("another"), first);
+    assert_ne!(name_given(&first), first);
 }
 
 #[test]

@@ -60,7 +60,24 @@ impl Cluster {
                 },
             },
         });
-        self.ask(&Request::new("POST", REPLICA_SETS).with_body("application/json", set.to_string()));
+        self.create(REPLICA_SETS, &set);
+    }
+
+    /// Creates an object.
+    pub fn create(&self, path: &str, object: &Value) {
+        self.ask(&Request::new("POST", path).with_body("application/json", object.to_string()));
+    }
+
+    /// Sets how many pods a ReplicaSet is to have.
+    pub fn scale(&self, name: &str, replicas: u64) {
+        let patch = json!({"spec": {"replicas": replicas}}).to_string();
+        let request = Request::new("PATCH", &format!("{REPLICA_SETS}/{name}"));
+        self.ask(&request.with_body("application/merge-patch+json", patch));
+    }
+
+    /// How many requests were answered so far.
+    pub fn requests(&self) -> u64 {
+        self.server.with_api(|api, _| api.stats().requests)
     }
 
     /// The uids of the pods, sorted.
@@ -94,7 +111,8 @@ impl Cluster {
         self.server.with_api(|api, _| api.resource_version())
     }
 
-    fn ask(&self, request: &Request) -> Value {
+    /// The answer to a request that succeeds.
+    pub fn ask(&self, request: &Request) -> Value {
         let request = self.sign(request.clone());
         let reply = self.server.with_api(|api, now| api.handle_request(now, &request));
         let Reply::Response(response) = reply else { panic!("{request:?} has an answer at once, not {reply:?}") };

@@ -27,7 +27,7 @@ use self::story::STORY;
 use self::user::User;
 use super::args::DemoArgs;
 use super::cluster::{self, Pace};
-use super::controller::{WORKERS, manager};
+use super::controller::{WORKERS, unlimited};
 use super::{Done, logging, signals};
 use crate::clock::Clock;
 use crate::driver::{Driver, Stopper};
@@ -83,7 +83,7 @@ impl Controller {
     fn start(url: &str, ledger: Ledger) -> io::Result<Self> {
         let driver = Driver::new(Server::new(url), WORKERS)?;
         let stopper = driver.stopper();
-        let mut machine = Recorded::new(manager(vec![ReplicaSetKind::ReplicaSet], None), ledger);
+        let mut machine = Recorded::new(unlimited(vec![ReplicaSetKind::ReplicaSet]), ledger);
         let thread =
             Builder::new().name("sanskube-controller".into()).spawn(move || driver.run(&mut machine, |_, _| {}))?;
         Ok(Self { stopper, thread })

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read as _};
 use std::net::TcpStream;
+use std::pin::pin;
 use std::time::Duration;
 
 use smol::channel::{Receiver, bounded};
@@ -29,11 +30,11 @@ enum Incoming {
 }
 
 /// Serves a connection to its end.
-pub(super) async fn serve(mut stream: Async<TcpStream>, shared: &Shared, config: &ServerConfig) -> io::Result<()> {
+pub(super) async fn serve(stream: Async<TcpStream>, shared: &Shared, config: &ServerConfig) -> io::Result<()> {
     let mut input = Vec::new();
     let mut output = Vec::new();
     loop {
-        let head = match read_request(&mut stream, &mut input, config).await? {
+        let head = match read_request(&stream, &mut input, config).await? {
             Incoming::Request(head) => head,
             Incoming::Closed => return Ok(()),
             Incoming::Refuse(Bad(status)) => {
@@ -47,7 +48,7 @@ pub(super) async fn serve(mut stream: Async<TcpStream>, shared: &Shared, config:
                 };
                 output.clear();
                 codec::response(&Request::default(), response, false, &mut output);
-                return write(&mut stream, &output, config.write_deadline).await;
+                return write(&stream, &output, config.write_deadline).await;
             }
         };
         let reply = {
@@ -59,12 +60,12 @@ pub(super) async fn serve(mut stream: Async<TcpStream>, shared: &Shared, config:
             Reply::Response(response) => {
                 shared.dispatch();
                 codec::response(&head.request, response, head.keep_alive, &mut output);
-                write(&mut stream, &output, config.write_deadline).await?;
+                write(&stream, &output, config.write_deadline).await?;
             }
             Reply::Delayed { at, response } => {
                 Timer::after(at.saturating_sub(shared.begun.elapsed())).await;
                 codec::response(&head.request, response, head.keep_alive, &mut output);
-                write(&mut stream, &output, config.write_deadline).await?;
+                write(&stream, &output, config.write_deadline).await?;
             }
             Reply::Hangup => {
                 shared.dispatch();
@@ -73,7 +74,7 @@ pub(super) async fn serve(mut stream: Async<TcpStream>, shared: &Shared, config:
             Reply::Watch { id, head: response } => {
                 codec::stream_head(&response, &mut output);
                 let watching = Watching::begin(shared, id);
-                if !watch(&mut stream, shared, config, &watching, &mut output, &mut input).await? {
+                if !watch(&stream, shared, config, &watching, &mut output, &mut input).await? {
                     return Ok(());
                 }
             }
@@ -115,7 +116,7 @@ impl Drop for Watching<'_> {
 
 /// Streams a watch; whether the connection can be used again.
 async fn watch(
-    stream: &mut Async<TcpStream>,
+    stream: &Async<TcpStream>,
     shared: &Shared,
     config: &ServerConfig,
     watching: &Watching<'_>,
@@ -123,12 +124,15 @@ async fn watch(
     input: &mut Vec<u8>,
 ) -> io::Result<bool> {
     let mut frames = Vec::new();
+    // One future for the whole stream, so that its interest in the socket is registered once.
+    let mut gone = pin!(async {
+        // A request after this one has to wait.
+        while fill(stream, input).await? > 0 && input.len() <= codec::MAX_HEAD {}
+        Ok(false)
+    });
     loop {
         frames.clear();
-        let state = {
-            let now = shared.now();
-            shared.lock().api.poll_watch(watching.id, now, WATCH_BUFFER, &mut frames)
-        };
+        let state = shared.poll_watch(watching.id, WATCH_BUFFER, &mut frames);
         match state {
             WatchState::Cut => codec::broken_chunk(&frames, output),
             _ => codec::chunk(&frames, output),
@@ -146,25 +150,20 @@ async fn watch(
             WatchState::More => continue,
             WatchState::Open => {}
         }
-        // The deadline of the watch may have moved.
-        let _ = shared.timer.try_send(());
         let woken = async {
             let _ = watching.wake.recv().await;
+            // Requests that wait already go first, so that their events make one chunk.
+            smol::future::yield_now().await;
             Ok::<bool, io::Error>(true)
         };
-        let gone = async {
-            // A request after this one has to wait.
-            while fill(stream, input).await? > 0 && input.len() <= codec::MAX_HEAD {}
-            Ok(false)
-        };
-        if !or(woken, gone).await? {
+        if !or(woken, gone.as_mut()).await? {
             return Ok(false);
         }
     }
 }
 
 async fn read_request(
-    stream: &mut Async<TcpStream>,
+    mut stream: &Async<TcpStream>,
     input: &mut Vec<u8>,
     config: &ServerConfig,
 ) -> io::Result<Incoming> {
@@ -249,7 +248,7 @@ async fn fill(stream: &Async<TcpStream>, input: &mut Vec<u8>) -> io::Result<usiz
     }
 }
 
-async fn write(stream: &mut Async<TcpStream>, data: &[u8], deadline: Duration) -> io::Result<()> {
+async fn write(mut stream: &Async<TcpStream>, data: &[u8], deadline: Duration) -> io::Result<()> {
     let writing = stream.write_all(data);
     let late = async {
         Timer::after(deadline).await;

@@ -58,7 +58,10 @@ fn walk(
         Some(_) => false,
     };
     let atomic = field.is_some_and(|f| f.atomic);
-    let leaf = atomic || (empty(old) && empty(new)) || is_leaf(ty, field);
+    let leaf = atomic
+        || (empty(old) && empty(new))
+        || is_leaf(ty, field)
+        || *ty == Type::Any && ![old, new].into_iter().flatten().all(Value::is_object);
     if leaf {
         match (old, new) {
             (None, Some(_)) => out.added.insert(path),
@@ -85,7 +88,8 @@ fn walk(
                 }
             }
         }
-        Type::Map(item) => {
+        Type::Any | Type::Map(_) => {
+            let item = if let Type::Map(item) = ty { item } else { ty };
             let none = Obj::new();
             let (a, b) = (as_map(old, &none), as_map(new, &none));
             for key in union_keys(a, b) {
@@ -113,7 +117,7 @@ fn walk(
 fn is_leaf(ty: &Type, field: Option<&Field>) -> bool {
     match ty {
         Type::Message(id) => schema().message(*id).atomic,
-        Type::Map(_) => false,
+        Type::Any | Type::Map(_) => false,
         Type::List(_) => field.is_none_or(|f| f.list == ListKind::Atomic),
         _ => true,
     }
@@ -183,7 +187,8 @@ fn collect(value: &Value, ty: &Type, field: Option<&Field>, path: &mut Vec<Strin
         (Type::Message(id), Value::Object(map)) => {
             collect_message(map, schema().message(*id), path, set);
         }
-        (Type::Map(item), Value::Object(map)) => {
+        (Type::Any | Type::Map(_), Value::Object(map)) => {
+            let item = if let Type::Map(item) = ty { item } else { ty };
             for (key, v) in map {
                 path.push(format!("f:{key}"));
                 collect(v, item, None, path, set);

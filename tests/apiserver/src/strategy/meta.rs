@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::error::Cause;
 use crate::json;
-use crate::kind::NameRule;
+use crate::kind::{Kind, NameRule};
 use crate::store::Obj;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -116,9 +116,9 @@ pub(crate) fn validate_annotations(annotations: Option<&Obj>, field: &str, cause
 }
 
 /// `ValidateObjectMeta`.
-pub(crate) fn validate(obj: &Obj, namespaced: bool, rule: NameRule, causes: &mut Vec<Cause>) {
+pub(crate) fn validate(obj: &Obj, kind: &Kind, causes: &mut Vec<Cause>) {
     let meta = json::meta(obj);
-    let faults = |s: &str| match rule {
+    let faults = |s: &str| match kind.strategy.name {
         NameRule::Label => label_faults(s),
         NameRule::Subdomain => subdomain_faults(s),
     };
@@ -139,16 +139,16 @@ pub(crate) fn validate(obj: &Obj, namespaced: bool, rule: NameRule, causes: &mut
         blame("metadata.name", name, faults(name), causes);
     }
     let namespace = json::text(meta, &["namespace"]);
-    if namespaced && namespace.is_empty() {
+    if kind.namespaced && namespace.is_empty() {
         causes.push(Cause::required("metadata.namespace", ""));
-    } else if !namespaced && !namespace.is_empty() {
+    } else if !kind.namespaced && !namespace.is_empty() {
         causes.push(Cause::forbidden("metadata.namespace", "not allowed on this type"));
     }
-    validate_common(meta, causes);
+    validate_common(meta, kind, causes);
 }
 
 /// What holds for metadata at any time.
-pub(crate) fn validate_common(meta: &Obj, causes: &mut Vec<Cause>) {
+pub(crate) fn validate_common(meta: &Obj, kind: &Kind, causes: &mut Vec<Cause>) {
     if json::int(meta, &["generation"]).is_some_and(|g| g < 0) {
         causes.push(Cause::invalid("metadata.generation", &meta["generation"], "must be greater than or equal to 0"));
     }
@@ -157,7 +157,8 @@ pub(crate) fn validate_common(meta: &Obj, causes: &mut Vec<Cause>) {
     validate_owners(json::list(meta, &["ownerReferences"]), causes);
     for finalizer in json::list(meta, &["finalizers"]).iter().filter_map(Value::as_str) {
         let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
-        if finalizer.is_empty() || !known && !finalizer.contains('/') {
+        // Only the kinds of Kubernetes itself ask for a domain and a slash.
+        if finalizer.is_empty() || !known && !finalizer.contains('/') && !kind.is_open() {
             let faults = qualified_name_faults(finalizer);
             if faults.is_empty() {
                 let detail = "name is neither a standard finalizer name nor is it fully qualified";
@@ -219,7 +220,7 @@ fn owner_text(owner: &Value) -> String {
 }
 
 /// `ValidateObjectMetaUpdate`: what may not change.
-pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
+pub(crate) fn validate_update(new: &Obj, old: &Obj, kind: &Kind, causes: &mut Vec<Cause>) {
     let (new, old) = (json::meta(new), json::meta(old));
     if old.contains_key("deletionTimestamp") {
         let had = json::list(old, &["finalizers"]);
@@ -245,5 +246,5 @@ pub(crate) fn validate_update(new: &Obj, old: &Obj, causes: &mut Vec<Cause>) {
             causes.push(Cause::invalid(format!("metadata.{key}"), &value, "field is immutable"));
         }
     }
-    validate_common(new, causes);
+    validate_common(new, kind, causes);
 }

@@ -3,9 +3,11 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::custom;
 use crate::json as path;
 use crate::kind::{
-    CONFIG_MAPS, EVENTS, Kind, LEASES, NAMESPACES, NODES, PODS, QUOTAS, REPLICA_SETS, REPLICATION_CONTROLLERS,
+    CONFIG_MAPS, DEFINITIONS, EVENTS, Kind, LEASES, NAMESPACES, NODES, PODS, QUOTAS, REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
 };
 use crate::selector::label_selector_text;
 use crate::store::Obj;
@@ -14,6 +16,9 @@ use crate::store::Obj;
 pub(super) fn cells(kind: &Kind, value: &Obj, now: Timestamp) -> Vec<Value> {
     let name = json!(path::meta_text(value, "name"));
     let age = json!(age(path::meta_text(value, "creationTimestamp"), now));
+    if let Some(custom) = &kind.custom {
+        return std::iter::once(name).chain(custom.columns.iter().map(|c| custom::cell(c, value, now))).collect();
+    }
     match kind.table {
         NAMESPACES => vec![name, json!(path::text(value, &["status", "phase"])), age],
         PODS => pod_cells(name, age, value, now),
@@ -44,6 +49,7 @@ pub(super) fn cells(kind: &Kind, value: &Obj, now: Timestamp) -> Vec<Value> {
             let n = |key: &str| path::map(value, &[key]).map_or(0, Map::len);
             vec![name, json!(n("data") + n("binaryData")), age]
         }
+        DEFINITIONS => vec![name, json!(path::meta_text(value, "creationTimestamp"))],
         EVENTS => event_cells(name, value, now),
         LEASES => vec![name, json!(path::text(value, &["spec", "holderIdentity"])), age],
         NODES => node_cells(name, age, value),
@@ -241,7 +247,7 @@ fn node_cells(name: Value, age: Value, node: &Obj) -> Vec<Value> {
 }
 
 /// `duration.HumanDuration` of the time since then.
-fn age(since: &str, now: Timestamp) -> String {
+pub(super) fn age(since: &str, now: Timestamp) -> String {
     let Ok(since) = since.parse::<Timestamp>() else {
         return "<unknown>".to_owned();
     };

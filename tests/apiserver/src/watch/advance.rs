@@ -44,9 +44,9 @@ impl ApiServer {
         if watch.error.is_some() {
             return self.advance_watch(watch, now, limit, out);
         }
-        if watch.bookmarks && watch.next_bookmark <= now.monotonic && !self.faults.frozen(watch.kind.resource) {
+        if watch.bookmarks && watch.next_bookmark <= now.monotonic {
             let newest = self.store.table(watch.kind.table).newest();
-            if newest > watch.begun_at {
+            if newest > watch.begun_at && !self.faults.frozen(&watch.kind.resource) {
                 bookmark(watch, newest, false, now, out);
             }
             watch.next_bookmark = if watch.next_bookmark + BOOKMARK_BEFORE_END >= watch.ends_at {
@@ -69,7 +69,8 @@ impl ApiServer {
             bookmark(watch, rv, true, now, out);
             return true;
         }
-        let resource = watch.kind.resource;
+        let served = watch.kind.clone();
+        let resource = served.resource.as_str();
         if self.faults.frozen(resource) {
             return false;
         }
@@ -109,17 +110,17 @@ impl ApiServer {
             let Some(previous) = event.previous.clone() else {
                 return true;
             };
-            Arc::new(at_version(watch.kind.table, &previous, rv))
+            Arc::new(at_version(&watch.kind, &previous, rv))
         } else {
             event.object.clone()
         };
         let shared = watch.media.form().filter(|_| kind != "DELETED" || event.deleted);
         if let Some(form) = shared {
-            let key = FrameKey { event: kind.as_bytes()[0], kind: watch.index, form };
-            let (served, media) = (watch.kind, watch.media);
+            let key = FrameKey { event: kind.as_bytes()[0], kind: served.id, form };
+            let media = watch.media;
             let frame = event.frame(key, |object| {
                 let mut bytes = Vec::with_capacity(object.json.len() + 64);
-                render::object(served, object, media, &mut bytes);
+                render::object(&served, object, media, &mut bytes);
                 let mut frame = Vec::with_capacity(bytes.len() + 64);
                 match media.encoding {
                     Encoding::Protobuf => protobuf::watch_frame(kind, &bytes, &mut frame),

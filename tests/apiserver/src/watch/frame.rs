@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Watch;
 use crate::decode::zero_message;
 use crate::error::ApiError;
-use crate::kind::REPLICA_SETS;
+use crate::kind::{Kind, REPLICA_SETS};
 use crate::media::{Encoding, Shape};
 use crate::object::build;
 use crate::schema::schema;
@@ -23,10 +23,10 @@ pub(super) fn json_frame(event: &str, object: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-pub(super) fn at_version(table: usize, object: &Object, rv: u64) -> Object {
+pub(super) fn at_version(kind: &Kind, object: &Object, rv: u64) -> Object {
     let mut value = object.value();
     path::meta_mut(&mut value).insert("resourceVersion".into(), rv.to_string().into());
-    build(table, &value, rv)
+    build(kind, &value, rv)
 }
 
 /// The object of a frame, in the representation of the watch.
@@ -37,15 +37,15 @@ pub(super) fn object_frame(watch: &mut Watch, object: &Arc<Object>, now: Now) ->
         let mut meta = Obj::new();
         meta.insert("resourceVersion".into(), object.rv.to_string().into());
         let columns = !std::mem::replace(&mut watch.columns_sent, true);
-        table::write(watch.kind, std::slice::from_ref(object), &meta, include, columns, now, &mut out);
+        table::write(&watch.kind, std::slice::from_ref(object), &meta, include, columns, now, &mut out);
     } else {
-        render::object(watch.kind, object, watch.media, &mut out);
+        render::object(&watch.kind, object, watch.media, &mut out);
     }
     out
 }
 
 pub(super) fn bookmark(watch: &mut Watch, rv: u64, ends_initial: bool, now: Now, out: &mut Vec<u8>) {
-    let kind = watch.kind;
+    let kind = watch.kind.clone();
     let partial = matches!(watch.media.shape, Shape::Partial | Shape::PartialList);
     let mut meta = json!({ "resourceVersion": rv.to_string() });
     if ends_initial {
@@ -58,14 +58,17 @@ pub(super) fn bookmark(watch: &mut Watch, rv: u64, ends_initial: bool, now: Now,
         // The internal type of a ReplicaSet has a number here, where the wire has a pointer.
         path::map_mut(&mut value, &["spec"]).insert("replicas".into(), 0.into());
     }
-    let (name, version) =
-        if partial { ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()) } else { (kind.kind, kind.api_version()) };
+    let (name, version) = if partial {
+        ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned())
+    } else {
+        (kind.kind.as_str(), kind.api_version())
+    };
     let mut object = Vec::new();
     match (watch.media.encoding, watch.media.shape) {
         (Encoding::Protobuf, _) => protobuf::envelope(name, &version, id, &value, &mut object),
         (_, Shape::Table(_)) => {
             // The printer knows no bookmarks: it prints the empty object.
-            let empty = Arc::new(build(kind.table, &value, rv));
+            let empty = Arc::new(build(&kind, &value, rv));
             object = object_frame(watch, &empty, now);
         }
         _ => {

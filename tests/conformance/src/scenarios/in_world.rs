@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanskube::manager::{Config, Manager};
+use sanskube::manager::{ClientLimits, Config, Manager};
 use sanskube::object::ReplicaSetKind;
 use sanskube::time::{Instant, Now, Timestamp};
 use sanskube_apiserver::{ApiServer, Request};
@@ -27,6 +27,7 @@ const COLLECTOR: Duration = Duration::from_millis(100);
 pub(super) struct InWorld {
     world: World<Tap>,
     kinds: Vec<ReplicaSetKind>,
+    client_limits: Option<ClientLimits>,
     controller: Option<ClientId>,
     started: u64,
     log: SharedLog,
@@ -49,7 +50,14 @@ impl InWorld {
         let mut world = World::new(ApiServer::new(config, now), network, START);
         let namespace = r#"{"metadata":{"name":"golden"}}"#;
         world.request(&Request::new("POST", "/api/v1/namespaces").with_body("application/json", namespace));
-        Self { world, kinds: kinds(scenario), controller: None, started: seed, log: SharedLog::default() }
+        Self {
+            world,
+            kinds: kinds(scenario),
+            client_limits: scenario.client_limits(),
+            controller: None,
+            started: seed,
+            log: SharedLog::default(),
+        }
     }
 }
 
@@ -97,7 +105,8 @@ impl Cluster for InWorld {
 
     fn start_controller(&mut self) {
         self.started += 1;
-        let config = Config { kinds: self.kinds.clone(), seed: self.started, ..Config::default() };
+        let (kinds, client_limits) = (self.kinds.clone(), self.client_limits);
+        let config = Config { kinds, client_limits, seed: self.started, ..Config::default() };
         self.controller = Some(self.world.start(Tap::new(Manager::new(&config), self.log.clone())));
     }
 

@@ -1,6 +1,8 @@
 //! Scenarios: what users did to a cluster, and what Kubernetes' own controllers wrote. Here the same is done to a cluster with our
 //! controllers, and what they write is compared.
 
+mod bag;
+mod burst;
 mod cluster;
 mod compare;
 mod in_world;
@@ -31,12 +33,16 @@ use scenario::Scenario;
 /// A wrong command line, or a server that does not answer.
 pub fn main(arguments: &[&str]) -> Result<bool, String> {
     match arguments {
-        [directory] => Ok(run_directory(Path::new(directory), &Place::World)),
+        [directory] => Ok(run_directory(Path::new(directory), &Place::World { seed: 1 })),
+        [directory, "--seed", seed] => {
+            let seed = seed.parse().map_err(|e| format!("--seed {seed}: {e}"))?;
+            Ok(run_directory(Path::new(directory), &Place::World { seed }))
+        }
         [directory, "--server", url] => Ok(run_directory(Path::new(directory), &Place::Server(Remote::new(url, "")?))),
         [directory, "--server", url, "--token", token] => {
             Ok(run_directory(Path::new(directory), &Place::Server(Remote::new(url, token)?)))
         }
-        _ => Err("scenarios DIR [--server URL [--token TOKEN]]".to_owned()),
+        _ => Err("scenarios DIR [--seed N | --server URL [--token TOKEN]]".to_owned()),
     }
 }
 
@@ -46,7 +52,10 @@ pub enum Place {
     /// Against a server that is running, in real time.
     Server(Remote),
     /// In this thread, with a server of its own and virtual time.
-    World,
+    World {
+        /// What delays, names and jitter depend on.
+        seed: u64,
+    },
 }
 
 /// How a play went.
@@ -129,7 +138,7 @@ pub fn run_file(path: &Path, place: &Place) -> bool {
 fn run(scenario: &Scenario, place: &Place) -> Outcome {
     let mut check = Check::default();
     let played = match place {
-        Place::World => player::play(scenario, &mut InWorld::new(scenario, 1)),
+        Place::World { seed } => player::play(scenario, &mut InWorld::new(scenario, *seed)),
         Place::Server(remote) => {
             if let Some(why) = remote.cannot_play(scenario) {
                 return Outcome::NotPlayed(why);

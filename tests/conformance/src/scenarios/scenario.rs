@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use sanskube::manager::ClientLimits;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -63,6 +64,9 @@ pub(super) struct Bursts {
 pub(super) struct Burst {
     pub(super) codes: BTreeMap<String, usize>,
     pub(super) groups_by_overlap: Vec<Group>,
+    /// How many were sent in each second from the start of the script.
+    #[serde(default)]
+    pub(super) per_second: BTreeMap<String, usize>,
 }
 
 /// Requests of which each was sent before all that came before it were answered.
@@ -238,10 +242,13 @@ impl Scenario {
         self.controllers.iter().any(|name| name == "namespace-controller")
     }
 
-    /// Whether the recorded controller was free to send as fast as it liked.
-    pub(super) fn is_unlimited(&self) -> bool {
-        let rate = self.controller_flags.iter().find_map(|flag| flag.strip_prefix("--kube-api-qps="));
-        rate.and_then(|rate| rate.parse().ok()).is_some_and(|rate: u32| rate >= 1000)
+    /// How fast the recorded controller might send; none if as fast as it liked.
+    pub(super) fn client_limits(&self) -> Option<ClientLimits> {
+        let flag = |name| self.controller_flags.iter().find_map(|flag| flag.strip_prefix(name)?.parse::<u32>().ok());
+        let default = ClientLimits::default();
+        let qps = flag("--kube-api-qps=").map_or(default.qps, f64::from);
+        let burst = flag("--kube-api-burst=").unwrap_or(default.burst);
+        (qps < 1000.0).then_some(ClientLimits { qps, burst })
     }
 }
 
