@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -99,6 +100,12 @@ impl Server {
         format!("http://{}", self.addr)
     }
 
+    /// How many connections are open.
+    #[must_use]
+    pub fn open_connections(&self) -> usize {
+        self.shared.open.load(Ordering::Relaxed)
+    }
+
     /// Calls into the state machine while it runs; its watches see what that changes.
     pub fn with_api<T>(&self, call: impl FnOnce(&mut ApiServer, Now) -> T) -> T {
         let now = self.shared.now();
@@ -143,6 +150,8 @@ impl Drop for Server {
 struct Shared {
     state: Mutex<State>,
     begun: Instant,
+    /// How many connections are open.
+    open: AtomicUsize,
     /// Tells the timer task that deadlines changed.
     timer: Sender<()>,
     timer_wake: Receiver<()>,
@@ -179,6 +188,7 @@ impl Shared {
         Self {
             state: Mutex::new(State { api, kubelet, watchers: HashMap::new(), next_tick: None }),
             begun,
+            open: AtomicUsize::new(0),
             timer,
             timer_wake,
         }
@@ -279,7 +289,6 @@ fn serve(listener: &Option<Async<TcpListener>>, shared: &Arc<Shared>, config: &S
             }
         })
         .detach();
-    let open = Rc::new(std::cell::Cell::new(0usize));
     let accepting = {
         let executor = executor.clone();
         let config = Rc::new(config.clone());
@@ -290,18 +299,18 @@ fn serve(listener: &Option<Async<TcpListener>>, shared: &Arc<Shared>, config: &S
                     Timer::after(Duration::from_millis(50)).await;
                     continue;
                 };
-                if open.get() >= config.max_connections {
+                if shared.open.load(Ordering::Relaxed) >= config.max_connections {
                     continue;
                 }
                 drop(stream.get_ref().set_nodelay(true));
-                open.set(open.get() + 1);
-                let (shared, config, open) = (shared.clone(), config.clone(), open.clone());
+                shared.open.fetch_add(1, Ordering::Relaxed);
+                let (shared, config) = (shared.clone(), config.clone());
                 executor
                     .spawn(async move {
                         if let Err(e) = connection::serve(stream, &shared, &config).await {
                             log::debug!("a connection ended: {e}");
                         }
-                        open.set(open.get() - 1);
+                        shared.open.fetch_sub(1, Ordering::Relaxed);
                     })
                     .detach();
             }

@@ -24,27 +24,48 @@
 //!
 //! # Testing a controller with it
 //!
-//! ```
-//! use sanskube_apiserver::{ApiServer, Config, Now, Reply, Request};
-//! use std::time::Duration;
+//! A controller that leaves its I/O to a function is tested without thread or port. Time stands still unless the test moves it, and
+//! the same calls give the same bytes:
 //!
-//! let now = Now { monotonic: Duration::ZERO, wall: "2026-01-01T00:00:00Z".parse().unwrap() };
+//! ```
+//! use sanskube_apiserver::{ApiServer, Config, Now, Request, Response};
+//! use serde_json::json;
+//!
+//! /// The controller under test: labels every config map with how many keys it has.
+//! fn reconcile(send: &mut impl FnMut(Request) -> Response) -> Result<(), u16> {
+//!     let list = send(Request::get("/api/v1/configmaps")).json().ok_or(0u16)?;
+//!     for map in list["items"].as_array().into_iter().flatten() {
+//!         let path = map["metadata"]["name"].as_str().map(|n| format!("/api/v1/namespaces/default/configmaps/{n}"));
+//!         let keys = map["data"].as_object().map_or(0, |d| d.len()).to_string();
+//!         let patch = json!({ "metadata": { "labels": { "keys": keys } } }).to_string();
+//!         let request = Request::new("PATCH", &path.unwrap()).with_body("application/merge-patch+json", patch);
+//!         Some(send(request).status).filter(|s| *s != 200).map_or(Ok(()), Err)?;
+//!     }
+//!     Ok(())
+//! }
+//!
+//! let now = Now { monotonic: Default::default(), wall: "2026-01-01T00:00:00Z".parse().unwrap() };
 //! let mut api = ApiServer::new(Config::default(), now);
-//! // What a controller would send:
+//! let map = json!({ "metadata": { "name": "a" }, "data": { "x": "1", "y": "2" } }).to_string();
 //! let maps = "/api/v1/namespaces/default/configmaps";
-//! let create = Request::new("POST", maps).with_body("application/json", r#"{"metadata":{"name":"a"}}"#);
-//! let Reply::Response(made) = api.handle_request(now, &create) else { panic!("a create is answered at once") };
-//! assert_eq!(made.status, 201);
-//! // What it would see:
-//! let watch = Request::get("/api/v1/namespaces/default/configmaps?watch=1");
-//! let Reply::Watch { id, .. } = api.handle_request(now, &watch) else { panic!("a watch is accepted") };
-//! let mut frames = Vec::new();
-//! api.poll_watch(id, now, 1 << 20, &mut frames);
-//! assert!(frames.starts_with(br#"{"type":"ADDED","object":{"kind":"ConfigMap""#));
-//! // And what it must bear:
-//! api.faults_mut().fail_next("POST", "configmaps", 429);
-//! let Reply::Response(refused) = api.handle_request(now, &create) else { panic!() };
-//! assert_eq!(refused.status, 429);
+//! api.handle_request(now, &Request::new("POST", maps).with_body("application/json", map));
+//! api.faults_mut().fail_next("PATCH", "configmaps/a", 409);
+//! let mut send = |request| api.handle_request(now, &request).response().unwrap();
+//! assert_eq!(reconcile(&mut send), Err(409)); // It notices a conflict,
+//! assert_eq!(reconcile(&mut send), Ok(())); // and does better the next time.
+//! let found = send(Request::get(&format!("{maps}/a"))).json().unwrap();
+//! assert_eq!(found["metadata"]["labels"]["keys"], "2");
+//! ```
+//!
+//! Any other is given a port of this machine, and the test looks at what it does without going through HTTP:
+//!
+//! ```
+//! use sanskube_apiserver::{Request, Server, ServerConfig};
+//!
+//! let server = Server::start(ServerConfig::default()).unwrap();
+//! println!("a controller for {} is started here", server.url());
+//! let pods = server.with_api(|api, now| api.handle_request(now, &Request::get("/api/v1/pods")));
+//! assert_eq!(pods.response().unwrap().json().unwrap()["kind"], "PodList");
 //! ```
 //!
 //! # What is served, and what is not

@@ -71,6 +71,12 @@ pub struct Response {
 }
 
 impl Response {
+    /// The body as JSON, if it is that.
+    #[must_use]
+    pub fn json(&self) -> Option<serde_json::Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
     /// The first header of that name (in lower case).
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {

@@ -47,6 +47,17 @@ pub enum Reply {
     },
 }
 
+impl Reply {
+    /// The response, if the request was answered at once.
+    #[must_use]
+    pub fn response(self) -> Option<Response> {
+        match self {
+            Self::Response(response) => Some(response),
+            Self::Delayed { .. } | Self::Hangup | Self::Watch { .. } => None,
+        }
+    }
+}
+
 /// Counters, for tests and summaries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {

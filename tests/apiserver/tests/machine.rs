@@ -144,6 +144,138 @@ fn a_create_between_list_and_watch_is_not_lost() {
     assert_eq!(w.frames(id), (vec!["ADDED between".to_owned()], WatchState::Open));
 }
 
+// CASES M-02.
+#[test]
+fn an_empty_list_has_a_version_and_a_watch_without_one_begins_with_what_is_there() {
+    let mut w = World::new(Config::default());
+    let (_, list) = w.get(MAPS);
+    assert_eq!(
+        (&list["items"], list["metadata"]["resourceVersion"].as_str().map(str::is_empty)),
+        (&json!([]), Some(false))
+    );
+    w.create(MAPS, &map("before"));
+    for version in ["", "&resourceVersion=", "&resourceVersion=0"] {
+        let id = w.watch(&format!("{MAPS}?watch=1{version}"));
+        assert_eq!(w.frames(id), (vec!["ADDED before".to_owned()], WatchState::Open), "{version}");
+    }
+}
+
+// CASES M-03.
+#[test]
+fn a_streamed_list_ends_with_a_bookmark_that_says_so_or_is_refused() {
+    let mut w = World::new(Config::default());
+    w.create(MAPS, &map("a"));
+    let streamed = format!("{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+    let id = w.watch(&format!("{streamed}&allowWatchBookmarks=true"));
+    let mut bytes = Vec::new();
+    w.api.poll_watch(id, w.now, usize::MAX, &mut bytes);
+    let last = bytes.split(|b| *b == b'\n').rfind(|line| !line.is_empty()).unwrap();
+    let last: Value = serde_json::from_slice(last).unwrap();
+    assert_eq!(last["type"], "BOOKMARK");
+    assert_eq!(last["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    let (status, refused) = w.get(&format!("{MAPS}?watch=1&sendInitialEvents=true"));
+    assert_eq!((status, &refused["reason"]), (422, &json!("Invalid")));
+}
+
+// CASES M-04.
+#[test]
+fn an_object_goes_when_its_last_finalizer_is_removed() {
+    let mut w = World::new(Config::default());
+    let mut held = map("held");
+    held["metadata"]["finalizers"] = json!(["example.com/one", "example.com/two"]);
+    held["metadata"]["deletionTimestamp"] = json!("2020-01-01T00:00:00Z");
+    // A creator does not say that it is being deleted,
+    assert_eq!(w.create(MAPS, &held)["metadata"]["deletionTimestamp"], Value::Null);
+    let path = format!("{MAPS}/held");
+    // and neither does an update.
+    let marked = json!({ "metadata": { "deletionTimestamp": "2020-01-01T00:00:00Z" } });
+    assert_eq!(w.send("PATCH", &path, &marked).0, 422);
+    assert_eq!(w.send("DELETE", &path, &json!({})).0, 200);
+    let (_, found) = w.get(&path);
+    assert_eq!(found["metadata"]["deletionTimestamp"], "2026-01-01T00:00:00Z");
+    let more = json!({ "metadata": { "finalizers": ["example.com/one", "example.com/two", "example.com/three"] } });
+    assert_eq!(w.send("PATCH", &path, &more).0, 422);
+    assert_eq!(w.send("PATCH", &path, &json!({ "metadata": { "finalizers": ["example.com/two"] } })).0, 200);
+    assert_eq!(w.get(&path).0, 200);
+    assert_eq!(w.send("PATCH", &path, &json!({ "metadata": { "finalizers": [] } })).0, 200);
+    assert_eq!(w.get(&path).0, 404);
+}
+
+// CASES M-04.
+#[test]
+fn a_bound_pod_is_marked_for_its_grace_period_without_any_finalizer() {
+    let mut w = World::new(Config::default());
+    let mut bound = pod("bound");
+    bound["spec"]["nodeName"] = json!("node");
+    w.create(PODS, &bound);
+    let path = format!("{PODS}/bound");
+    w.send("DELETE", &path, &json!({ "gracePeriodSeconds": 10 }));
+    let (_, found) = w.get(&path);
+    assert_eq!(found["metadata"]["deletionTimestamp"], "2026-01-01T00:00:10Z");
+    assert_eq!(found["metadata"]["finalizers"], Value::Null);
+    w.send("DELETE", &path, &json!({ "gracePeriodSeconds": 0 }));
+    assert_eq!(w.get(&path).0, 404);
+}
+
+// CASES M-06.
+#[test]
+fn a_deletion_whose_preconditions_do_not_hold_is_a_conflict() {
+    let mut w = World::new(Config::default());
+    let made = w.create(MAPS, &map("a"));
+    let path = format!("{MAPS}/a");
+    for (key, wrong) in [("uid", json!("another")), ("resourceVersion", json!("1"))] {
+        let (status, refused) = w.send("DELETE", &path, &json!({ "preconditions": { key: wrong } }));
+        assert_eq!((status, &refused["reason"]), (409, &json!("Conflict")));
+    }
+    let right = json!({ "uid": made["metadata"]["uid"], "resourceVersion": made["metadata"]["resourceVersion"] });
+    assert_eq!(w.send("DELETE", &path, &json!({ "preconditions": right })).0, 200);
+}
+
+#[test]
+fn a_server_that_restarts_keeps_its_objects_and_ends_its_watches() {
+    let mut w = World::new(Config::default());
+    let version = w.create(MAPS, &map("a"))["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    w.create(MAPS, &map("b"));
+    let open = w.watch(&format!("{MAPS}?watch=1"));
+    w.api.restart();
+    assert_eq!(w.frames(open).1, WatchState::Ended);
+    assert_eq!(w.get(MAPS).1["items"].as_array().map(Vec::len), Some(2));
+    let resumed = w.watch(&format!("{MAPS}?watch=1&resourceVersion={version}"));
+    assert_eq!(w.frames(resumed), (vec!["ERROR 410".to_owned()], WatchState::Ended));
+}
+
+#[test]
+fn a_write_that_nobody_answers_is_lost_or_takes_effect_as_the_rule_says() {
+    for (after_effect, status) in [(false, 404), (true, 200)] {
+        let mut w = World::new(Config::default());
+        w.api.faults_mut().add_rule(Rule {
+            method: "POST".to_owned(),
+            target: "configmaps".to_owned(),
+            skip: 0,
+            times: 1,
+            after_effect,
+            failure: Failure::Hangup,
+        });
+        let request = Request::new("POST", MAPS).with_body("application/json", map("a").to_string());
+        assert_eq!(w.api.handle_request(w.now, &request), Reply::Hangup);
+        w.api.restart();
+        assert_eq!(w.get(&format!("{MAPS}/a")).0, status);
+    }
+}
+
+#[test]
+fn every_code_that_a_server_in_trouble_answers_can_be_had() {
+    let mut w = World::new(Config::default());
+    for (code, reason) in
+        [(409, "Conflict"), (410, "Expired"), (429, "TooManyRequests"), (500, "InternalError"), (504, "Timeout")]
+    {
+        w.api.faults_mut().fail_next("", "", code);
+        let (status, refused) = w.get(MAPS);
+        assert_eq!((status, &refused["reason"]), (code, &json!(reason)));
+    }
+    assert_eq!(w.get(MAPS).0, 200);
+}
+
 #[test]
 fn a_watcher_that_falls_behind_the_history_gets_a_410_and_no_other_notices() {
     let mut w = World::new(Config { history: 10, ..Config::default() });

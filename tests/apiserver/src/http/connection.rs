@@ -211,10 +211,14 @@ async fn read_request(
                     seen += take;
                     seen == n
                 }
-                Framing::Chunked => match chunks.take(input, &mut body, MAX_BODY) {
-                    Ok(done) => done,
-                    Err(bad) => return Ok(Incoming::Refuse(bad)),
-                },
+                Framing::Chunked if seen > MAX_DRAIN => return Ok(Incoming::Refuse(Bad(413))),
+                Framing::Chunked => {
+                    seen += input.len();
+                    match chunks.take(input, &mut body, MAX_BODY) {
+                        Ok(done) => done,
+                        Err(bad) => return Ok(Incoming::Refuse(bad)),
+                    }
+                }
             };
             if done {
                 head.request.body = body;
