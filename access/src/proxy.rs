@@ -66,7 +66,7 @@ fn split_port(address: &str) -> Option<(&str, Option<u16>)> {
     let (host, port) = match address.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']')?;
-            (host, rest.strip_prefix(':').or(rest.is_empty().then_some(""))?)
+            (host, rest.strip_prefix(':').or_else(|| rest.is_empty().then_some(""))?)
         }
         None => address.split_once(':').unwrap_or((address, "")),
     };

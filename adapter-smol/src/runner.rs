@@ -197,7 +197,7 @@ impl Runner {
         let stopping = async {
             stop.await;
             stopper.stop();
-            futures_lite::future::pending().await
+            futures_lite::future::pending::<()>().await;
         };
         futures_lite::future::or(running, stopping).await;
     }
