@@ -64,7 +64,7 @@ fn the_copier_keeps_copies_and_nothing_but_its_own() {
     config_map_copier::add(&runner, "default", "kube-public").unwrap();
     let (stopper, running) = (runner.stopper(), spawn(move || block_on(runner.run())));
     let (from, to) = (Api::<ConfigMap>::in_namespace("default"), Api::<ConfigMap>::in_namespace("kube-public"));
-    let value = |name: &str| Some(block_on(client.send(to.get(name))).ok()?.data?.remove("k")?);
+    let value = |name: &str| block_on(client.send(to.get(name))).ok()?.data?.remove("k");
 
     block_on(client.send(to.create(&map("theirs", "own")))).unwrap();
     for name in ["a", "theirs"] {

@@ -64,7 +64,8 @@ fn a_controller_runs_in_any_executor() {
         }
         drop(task);
     };
-    let executors: [(&str, &dyn Fn(future::Boxed<()>)); 4] = [
+    type Run<'a> = &'a dyn Fn(future::Boxed<()>);
+    let executors: [(&str, Run<'_>); 4] = [
         ("futures_lite", &|future| future::block_on(future)),
         ("smol", &|future| smol::block_on(future)),
         ("a local executor", &|future| future::block_on(LocalExecutor::new().run(future))),
