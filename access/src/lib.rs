@@ -1,6 +1,6 @@
 //! The way to a cluster, as far as it does not depend on how bytes are carried.
 //!
-//! Which cluster is meant ([`Wish`], with the feature `kubeconfig`), whom to trust and as whom to appear ([`Tls`]), what to
+//! Which cluster is meant (`Wish`, with the feature `kubeconfig`), whom to trust and as whom to appear ([`Tls`]), what to
 //! send as `Authorization` ([`Credentials`]), and which proxy leads there ([`Proxy`]). Files and the environment are read here; nothing is sent.
 
 mod credentials;

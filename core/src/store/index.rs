@@ -152,15 +152,16 @@ impl<T> Index<T> {
 }
 
 impl Bucket {
+    /// Whether a place of a slot leads here. The table also shows buckets of other hashes that agree in a few bits.
     fn holds(&self, place: Place, slot: u32) -> bool {
-        self.members.get(place.position as usize) == Some(&slot)
+        self.hash == place.hash && self.members.get(place.position as usize) == Some(&slot)
     }
 }
 
 /// The bucket that a place of a slot leads to. Where two buckets have the same hash and the slot at the same position, either: the
 /// slot's places lead to both.
 fn find_mut(buckets: &mut HashTable<Bucket>, place: Place, slot: u32) -> &mut Bucket {
-    let found = buckets.find_mut(spread(place.hash), |bucket| bucket.hash == place.hash && bucket.holds(place, slot));
+    let found = buckets.find_mut(spread(place.hash), |bucket| bucket.holds(place, slot));
     found.expect("every place leads to a bucket")
 }
 
