@@ -6,20 +6,29 @@
 
 #[cfg(feature = "access")]
 pub mod access;
+mod changes;
 #[cfg(feature = "cli")]
 pub mod cli;
+mod client;
 mod clock;
 mod credentials;
+mod crew;
 mod driver;
+mod exchange;
 #[cfg(feature = "access")]
 mod exec;
 mod peer;
+mod rest;
+mod runner;
 mod server;
 #[cfg(feature = "status")]
 pub mod status;
 mod transport;
 
+pub use changes::Changes;
+pub use client::{Client, Watching};
 pub use clock::Clock;
 pub use credentials::Credentials;
 pub use driver::{Driver, Stopper, Waker};
+pub use runner::Runner;
 pub use server::Server;

@@ -1,4 +1,4 @@
-//! A connection to the server: TCP, and TLS on top of it where the URL says so.
+//! A connection to the server: TCP, a proxy where one is asked for, and TLS on top where the URL says so.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,12 +9,14 @@ use async_io::Async;
 use futures_lite::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use futures_rustls::TlsConnector;
 use futures_rustls::pki_types::ServerName;
-use ureq_proto::http::Uri;
+use sanskube_access::Proxy;
 
-use crate::transport::Server;
+use crate::server::{Server, Target};
 
 /// How many bytes are read at once.
 const READ: usize = 16 << 10;
+/// The size of what a proxy answers, at most.
+const PROXY_HEAD: usize = 8 << 10;
 
 /// A stream of bytes to the server and what was read from it but not used yet.
 pub(crate) struct Connection {
@@ -31,24 +33,25 @@ impl<T: AsyncRead + AsyncWrite + Send> Stream for T {}
 impl Connection {
     /// Connects to the first address of the server that answers.
     pub(crate) async fn open(server: &Server) -> io::Result<Self> {
-        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {what}", server.url));
-        let uri: Uri = server.url.parse().map_err(|_| invalid("not a URL"))?;
-        let tls = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(invalid("not an http or https URL")),
+        let target =
+            Target::of(&server.url).ok_or_else(|| invalid(format!("{:?} is no URL of a server", server.url)))?;
+        let (host, port) = match &server.proxy {
+            None => (target.host.clone(), target.port),
+            Some(proxy) => (proxy.host.clone(), proxy.port),
         };
-        let host = uri.host().ok_or_else(|| invalid("no host"))?.trim_matches(['[', ']']).to_owned();
-        let port = uri.port_u16().unwrap_or(if tls { 443 } else { 80 });
-
-        let socket = Arc::new(connect(host.clone(), port).await?);
+        let socket = Arc::new(connect(host, port).await?);
         socket.get_ref().set_nodelay(true)?;
-        let stream: Pin<Box<dyn Stream>> = if tls {
-            let name = ServerName::try_from(host).map_err(|_| invalid("not a host name"))?;
-            Box::pin(TlsConnector::from(server.tls.clone()).connect(name, Shared(socket.clone())).await?)
-        } else {
-            Box::pin(Shared(socket.clone()))
-        };
+        let mut stream: Pin<Box<dyn Stream>> = Box::pin(Shared(socket.clone()));
+        if let Some(proxy) = &server.proxy {
+            if proxy.tls {
+                stream = encrypt(server, &proxy.host, stream).await?;
+            }
+            pass(proxy, &target, &mut stream).await?;
+        }
+        if target.tls {
+            let name = server.server_name.as_ref().unwrap_or(&target.host);
+            stream = encrypt(server, name, stream).await?;
+        }
         Ok(Self { socket, stream, input: Vec::new() })
     }
 
@@ -80,6 +83,10 @@ impl Connection {
         self.input.resize(start + READ, 0);
         let read = self.stream.read(&mut self.input[start..]).await;
         self.input.truncate(start + *read.as_ref().unwrap_or(&0));
+        if self.input.is_empty() {
+            // A quiet watch should not hold a buffer.
+            self.input = Vec::new();
+        }
         Ok(read? > 0)
     }
 }
@@ -95,6 +102,43 @@ async fn connect(host: String, port: u16) -> io::Result<Async<TcpStream>> {
         }
     }
     Err(last)
+}
+
+async fn encrypt(server: &Server, name: &str, stream: Pin<Box<dyn Stream>>) -> io::Result<Pin<Box<dyn Stream>>> {
+    let name = ServerName::try_from(name.to_owned()).map_err(|_| invalid(format!("{name:?} is no host name")))?;
+    Ok(Box::pin(TlsConnector::from(server.tls.clone()).connect(name, stream).await?))
+}
+
+/// Asks a proxy to connect us to the target, and waits until it has.
+async fn pass(proxy: &Proxy, target: &Target, stream: &mut Pin<Box<dyn Stream>>) -> io::Result<()> {
+    let authority = target.authority();
+    let mut request = format!("CONNECT {authority} HTTP/1.1\r\nhost: {authority}\r\n");
+    if let Some(authorization) = &proxy.authorization {
+        request.push_str(&format!("proxy-authorization: {authorization}\r\n"));
+    }
+    request.push_str("\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    stream.flush().await?;
+    let mut head = Vec::new();
+    let mut byte = [0];
+    // Byte by byte: what comes after the head is the server's.
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() >= PROXY_HEAD || stream.read(&mut byte).await? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("the proxy {proxy:?} does not answer")));
+        }
+        head.push(byte[0]);
+    }
+    let status = head.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    if status.first() == Some(&b'2') {
+        Ok(())
+    } else {
+        let status = String::from_utf8_lossy(status);
+        Err(io::Error::new(io::ErrorKind::ConnectionRefused, format!("the proxy {proxy:?} answers {status}")))
+    }
+}
+
+fn invalid(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
 /// A socket that can also be looked at while a TLS stream owns it.

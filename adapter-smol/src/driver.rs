@@ -1,6 +1,7 @@
 //! The loop that drives a machine: one future, one timer, a channel of what comes in.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_channel::{Receiver, Sender};
 use async_executor::Executor;
@@ -9,8 +10,11 @@ use futures_lite::future;
 use sanskube::machine::{Answer, Input, Machine, Output};
 use sanskube::time::{Instant, Now};
 
+use crate::client::Client;
 use crate::clock::Clock;
-use crate::transport::{Server, Transport};
+use crate::pool::Pool;
+use crate::server::Server;
+use crate::transport::Transport;
 
 /// How many pieces of answers may wait for the machine. When the channel is full, the tasks that read
 /// from sockets wait, and so does the server.
@@ -24,6 +28,8 @@ pub(crate) enum Event {
     Due,
     /// Somebody wants the machine to stop.
     Stop,
+    /// There may be something to do that does not come in by the channel.
+    Wake,
 }
 
 /// Drives one machine over HTTP until it says that it has stopped.
@@ -38,28 +44,69 @@ pub struct Driver {
 
 /// Asks a [`Driver`] to stop, from anywhere.
 #[derive(Clone, Debug)]
-pub struct Stopper(Sender<Event>);
+pub struct Stopper {
+    asked: Arc<AtomicBool>,
+    events: Sender<Event>,
+}
 
 impl Stopper {
-    /// Lets what is in flight end, then makes [`Driver::run`] return. Has no effect when it has returned already.
-    pub async fn stop(&self) {
-        // The receiver is gone when the driver is: then there is nothing to stop.
-        let _ = self.0.send(Event::Stop).await;
+    /// Lets what is in flight end, then makes [`Driver::run`] return. Never waits; has no effect when it has returned already.
+    pub fn stop(&self) {
+        self.asked.store(true, Ordering::Release);
+        // If the channel is full the driver is awake; if the receiver is gone there is nothing to stop.
+        let _ = self.events.try_send(Event::Wake);
+    }
+
+    /// Whether somebody has asked since this was called last.
+    fn take(&self) -> bool {
+        self.asked.swap(false, Ordering::Acquire)
+    }
+}
+
+/// Wakes a [`Driver`], from anywhere: the machine is told the time, and then its observer is called.
+#[derive(Clone, Debug)]
+pub struct Waker(Sender<Event>);
+
+impl Waker {
+    /// Wakes it. Never waits; has no effect when it has returned already.
+    pub fn wake(&self) {
+        // If the channel is full the driver is awake; if the receiver is gone there is nobody to be woken.
+        let _ = self.0.try_send(Event::Wake);
     }
 }
 
 impl Driver {
     /// A driver that talks to `server` and keeps up to `most_idle` connections for later calls. Watches have connections of their own.
     pub fn new(server: Server, most_idle: usize) -> Self {
+        Self::with_pool(Arc::new(Pool::new(server, most_idle)))
+    }
+
+    /// A driver that shares the server and the connections of a client.
+    pub fn of_client(client: &Client) -> Self {
+        Self::with_pool(client.pool.clone())
+    }
+
+    fn with_pool(pool: Arc<Pool>) -> Self {
         let (sender, events) = async_channel::bounded(WAITING_PIECES);
         let executor = Arc::new(Executor::new());
-        let transport = Transport::new(server, most_idle, executor.clone(), sender.clone());
-        Self { clock: Clock::start(), events, executor, transport, stopper: Stopper(sender) }
+        let transport = Transport::new(pool, executor.clone(), sender.clone());
+        let stopper = Stopper { asked: Arc::default(), events: sender };
+        Self { clock: Clock::start(), events, executor, transport, stopper }
+    }
+
+    /// What runs the calls in flight, and whatever else is to end with the driver.
+    pub(crate) fn executor(&self) -> Arc<Executor<'static>> {
+        self.executor.clone()
     }
 
     /// A handle that stops the driver.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
+    }
+
+    /// A handle that wakes the driver.
+    pub fn waker(&self) -> Waker {
+        Waker(self.stopper.events.clone())
     }
 
     /// The clock that the machine is told.
@@ -85,12 +132,16 @@ impl Driver {
                     Output::Wait { until } => break until,
                 }
             };
-            observe(machine, self.clock.now());
-            let event = self.next_event(until).await;
+            let event = if self.stopper.take() {
+                Event::Stop
+            } else {
+                observe(machine, self.clock.now());
+                self.next_event(until).await
+            };
             let input = match &event {
                 Event::Answer(answer) if self.transport.is_awaited(answer) => answer.input(),
                 Event::Answer(_) => continue,
-                Event::Due => Input::Timeout,
+                Event::Due | Event::Wake => Input::Timeout,
                 Event::Stop => Input::Stop,
             };
             machine

@@ -14,7 +14,7 @@ use ureq_proto::http::{self, HeaderMap, Request, header};
 
 use crate::connection::Connection;
 use crate::driver::Event;
-use crate::transport::Server;
+use crate::server::Server;
 
 /// The size of a piece of a body before a content encoding is undone, at most.
 const PIECE: usize = 16 << 10;
@@ -133,12 +133,15 @@ fn request(server: &Server, call: &Call) -> Result<Request<()>, Error> {
         .uri(format!("{}{}", server.url, request.path))
         .header(header::ACCEPT, "application/json")
         .header(header::USER_AGENT, &server.user_agent);
-    if !call.watch {
+    if !call.watch && server.compression {
         // A compressed watch would hold events back until a block is full.
         builder = builder.header(header::ACCEPT_ENCODING, "gzip");
     }
-    if let Some(authorization) = &server.authorization {
-        builder = builder.header(header::AUTHORIZATION, authorization);
+    for (name, value) in &server.headers {
+        builder = builder.header(name, value);
+    }
+    if let Some(authorization) = server.credentials.header() {
+        builder = builder.header(header::AUTHORIZATION, &*authorization);
     }
     if !request.body.is_empty() {
         builder = builder.header(header::CONTENT_TYPE, request.content_type);

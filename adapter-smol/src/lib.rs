@@ -4,13 +4,29 @@
 //! try again, when to give up) is made by the [`Machine`](sanskube::machine::Machine) that it drives. HTTP/1.1 is spoken by `ureq-proto`, the protocol machine
 //! that the blocking adapter's `ureq` uses too, over sockets of `async-io`, which has a reactor thread of its own: the future that
 //! [`Driver::run`] returns can be polled by smol, by `async-executor`, or by any other executor.
+//!
+//! * [`Client`] sends operations on objects.
+//! * [`Runner`] runs controllers of your own, and keeps caches for whoever wants to read them.
+//! * [`Driver`] drives any machine, such as the ReplicaSet controller.
+//!
+//! The [`guide`] begins at the beginning.
 
+mod changes;
+mod client;
 mod clock;
 mod connection;
 mod driver;
 mod exchange;
+pub mod guide;
+mod pool;
+mod runner;
+mod server;
 mod transport;
 
+pub use changes::Changes;
+pub use client::{Client, Watching};
 pub use clock::Clock;
-pub use driver::{Driver, Stopper};
-pub use transport::Server;
+pub use driver::{Driver, Stopper, Waker};
+pub use runner::Runner;
+pub use sanskube_access as access;
+pub use server::Server;

@@ -34,8 +34,12 @@ impl core::error::Error for Malformed {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misuse {
+    /// A collection is to be watched no more, but a controller depends on it.
+    InUse,
     /// An input came while outputs of the last one were not drained yet.
     NotDrained,
+    /// The collection is not watched by this machine, or not any more.
+    NotWatched,
     /// An input named a call that is not in flight.
     UnknownCall,
     /// A store has an index of that name already.
@@ -47,7 +51,9 @@ pub enum Misuse {
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::InUse => "a controller depends on the collection",
             Self::NotDrained => "an input was given before the outputs of the last one were drained",
+            Self::NotWatched => "the collection is not watched",
             Self::UnknownCall => "the input names a call that is not in flight",
             Self::IndexExists => "an index of that name exists",
             Self::NoSuchIndex => "there is no index of that name",

@@ -1,6 +1,5 @@
 //! The key of an object: what stores, queues and handlers know it by.
 
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::borrow::Borrow;
 use core::fmt;
@@ -11,6 +10,9 @@ use crate::error::{Malformed, Refused};
 ///
 /// Mirrors client-go `tools/cache/store.go`, `KeyFunc`.
 pub type KeyFunction<T> = Arc<dyn Fn(&T) -> Result<Key, Refused> + Send + Sync>;
+
+/// The longest key that an API server can make: a namespace is a DNS label, a name a DNS subdomain.
+const LONGEST: usize = 63 + 1 + 253;
 
 /// The key of an object in a store and in a work queue: `namespace/name`, or `name` where there is no namespace.
 ///
@@ -27,11 +29,10 @@ impl Key {
         if namespace.is_empty() {
             return Self(name.into());
         }
-        let mut text = String::with_capacity(namespace.len() + 1 + name.len());
-        text.push_str(namespace);
-        text.push('/');
-        text.push_str(name);
-        Self(text.into())
+        // Put together on the stack, so that there is but one allocation.
+        let mut text = heapless::String::<LONGEST>::new();
+        let fits = text.push_str(namespace).and_then(|()| text.push('/')).and_then(|()| text.push_str(name));
+        Self(fits.map_or_else(|_| [namespace, "/", name].concat().into(), |()| text.as_str().into()))
     }
 
     /// A key that is just this text.
@@ -62,12 +63,16 @@ impl Key {
 
     /// The part before the first slash; empty where there is none.
     pub fn namespace(&self) -> &str {
-        self.0.split_once('/').map_or("", |(namespace, _)| namespace)
+        self.slash().map_or("", |slash| &self.0[..slash])
     }
 
     /// The part after the first slash; everything where there is none.
     pub fn name(&self) -> &str {
-        self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
+        self.slash().map_or(&*self.0, |slash| &self.0[slash + 1..])
+    }
+
+    fn slash(&self) -> Option<usize> {
+        memchr::memchr(b'/', self.0.as_bytes())
     }
 }
 

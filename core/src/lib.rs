@@ -46,8 +46,12 @@
 #![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 pub mod backoff;
+pub mod client;
+pub mod controller;
 pub mod delta;
 #[doc = include_str!("differences.md")]
 pub mod differences {}

@@ -37,8 +37,8 @@ pub struct Limits {
     pub events_remembered: usize,
     /// Bytes of the message of an event. Default 8 KiB. Hit: the rest is cut off.
     pub event_message_bytes: usize,
-    /// How long a short call may take from request to end. Default 30 s. Hit: the call is cancelled and counts as
-    /// [`Failure::TimedOut`](crate::request::Failure::TimedOut).
+    /// How long a short call may take from request to end, and a watch until the head of its answer is there: name resolution, connection and TLS
+    /// included. Default 30 s. Hit: the call is cancelled and counts as [`Failure::TimedOut`](crate::request::Failure::TimedOut).
     pub call_timeout: Duration,
     /// How long a page of a list may take. Default 60 s. Hit: as for a short call.
     pub list_timeout: Duration,

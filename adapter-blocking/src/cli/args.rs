@@ -37,7 +37,7 @@ pub(super) enum Command {
     },
     #[cfg(feature = "demo")]
     Demo(DemoArgs),
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     #[cfg(feature = "demo")]
     Serve(ServeArgs),
 }
@@ -145,6 +145,7 @@ impl RunArgs {
             seed,
             ..Config::default()
         };
+        self.client.apply(&mut config.limits);
         self.options.apply(&mut config, SplitMix64::new(seed).next_unit());
         Ok(config)
     }
@@ -202,7 +203,7 @@ mod tests {
     fn run_args(line: &str) -> Result<RunArgs, clap::Error> {
         let args = Args::try_parse_from(line.split(' '))?;
         let Command::Run(options) = args.command else { panic!("it is run") };
-        Ok(options)
+        Ok(*options)
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use sanskube::election::Standing;
-use sanskube::manager::{Config, Manager};
+#[cfg(feature = "demo")]
+use sanskube::manager::Config;
+use sanskube::manager::Manager;
 use sanskube::metrics::Text;
 use sanskube::time::Now;
 

@@ -46,6 +46,12 @@ pub(super) struct ClientOptions {
         allow_negative_numbers = true
     )]
     kube_api_qps: f64,
+    /// How long a watch is asked to last at least; up to twice that, by chance. One that is silent past its end is dropped.
+    #[arg(long, env = "SANSKUBE_MIN_WATCH_TIMEOUT", value_name = "DURATION", default_value = "5m", value_parser = at_least_a_second)]
+    min_watch_timeout: Duration,
+    /// How long a request may take, watches not counted; a list twice as long.
+    #[arg(long, env = "SANSKUBE_REQUEST_TIMEOUT", value_name = "DURATION", default_value = "30s", value_parser = at_least_a_second)]
+    request_timeout: Duration,
 }
 
 /// Which of several processes leads.
@@ -100,6 +106,14 @@ impl ControllerOptions {
 }
 
 impl ClientOptions {
+    /// Sets how long answers are waited for.
+    pub(super) fn apply(&self, limits: &mut Limits) {
+        limits.call_timeout = self.request_timeout;
+        limits.list_timeout = self.request_timeout.saturating_mul(2);
+        limits.watch_timeout = self.min_watch_timeout;
+        limits.watch_grace = limits.watch_grace.min(self.min_watch_timeout);
+    }
+
     /// The limits; none if there are to be none.
     pub(super) fn limits(&self) -> Option<ClientLimits> {
         (self.kube_api_qps > 0.0).then_some(ClientLimits { qps: self.kube_api_qps, burst: self.kube_api_burst })
@@ -145,6 +159,11 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
     // In whole microseconds, so that thousandths are what they seem.
     Duration::try_from_secs_f64((seconds * 1e6).round() / 1e6).map_err(|_| error())
+}
+
+fn at_least_a_second(text: &str) -> Result<Duration, String> {
+    duration(text)
+        .and_then(|time| if time < Duration::from_secs(1) { Err("must be at least 1s".into()) } else { Ok(time) })
 }
 
 fn selector(text: &str) -> Result<String, String> {

@@ -38,8 +38,8 @@ fn plain_length(bytes: &[u8]) -> usize {
         let word = u64::from_le_bytes(*word);
         // Taking one from a lane that is zero sets its highest bit, as does taking 32 from one that is less. It also borrows from the
         // lanes above, so that only the first bit tells the truth. Bytes that are not ASCII have the bit anyway and are none of those.
-        let quotes = (word ^ ONES * u64::from(b'"')).wrapping_sub(ONES);
-        let backslashes = (word ^ ONES * u64::from(b'\\')).wrapping_sub(ONES);
+        let quotes = (word ^ (ONES * u64::from(b'"'))).wrapping_sub(ONES);
+        let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
         let controls = word.wrapping_sub(ONES * u64::from(b' '));
         let special = (quotes | backslashes | controls) & !word & (ONES << 7);
         if special != 0 {

@@ -1,20 +1,12 @@
 //! The short calls: those in flight, and those that the server has asked to be made again later.
 
 use alloc::collections::BTreeMap;
-use core::time::Duration;
 
 use super::ClientLimits;
 use super::limiter::Limiter;
 use crate::limits::Limits;
-use crate::request::{Call, CallId, CallIds, Collector, Failure, Head, Outcome, Request};
+use crate::request::{Call, CallId, CallIds, Collector, Failure, Head, Outcome, RETRIES, Request, pause};
 use crate::time::Instant;
-
-/// How often a call is made again because the server had no time for it (client-go `rest/with_retry.go`, ten retries).
-const RETRIES: u32 = 10;
-/// The shortest pause before such a call is made again, also where the server names none or zero.
-const PAUSE_MIN: Duration = Duration::from_secs(1);
-/// The longest pause that a server is heeded with.
-const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// Short calls, each for someone (`W`) who waits for its outcome.
 ///
@@ -24,7 +16,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 ///
 /// Mirrors client-go `rest/with_retry.go`, for the answers that say by themselves that nothing was done.
 #[derive(Debug)]
-pub(super) struct Calls<W> {
+pub(crate) struct Calls<W> {
     in_flight: BTreeMap<CallId, InFlight<W>>,
     /// Calls to be made later, by when and by an id of their own: their first turn has not come, or the server was busy.
     paused: BTreeMap<(Instant, CallId), Waiting<W>>,
@@ -50,17 +42,17 @@ struct InFlight<W> {
 }
 
 impl<W> Calls<W> {
-    pub(super) fn new(limits: Limits, client_limits: Option<ClientLimits>) -> Self {
+    pub(crate) fn new(limits: Limits, client_limits: Option<ClientLimits>) -> Self {
         Self { in_flight: BTreeMap::new(), paused: BTreeMap::new(), limiter: Limiter::new(client_limits), limits }
     }
 
     /// Makes a call, unless the limiter lets it wait: then [`poll_due`](Self::poll_due) makes it.
-    pub(super) fn begin(&mut self, now: Instant, ids: &mut CallIds, request: Request, owner: W) -> Option<Call> {
+    pub(crate) fn begin(&mut self, now: Instant, ids: &mut CallIds, request: Request, owner: W) -> Option<Call> {
         self.admit(now, ids, Waiting { request, tries: 0, admitted: false, owner })
     }
 
     /// A call whose time has come.
-    pub(super) fn poll_due(&mut self, now: Instant, ids: &mut CallIds) -> Option<Call> {
+    pub(crate) fn poll_due(&mut self, now: Instant, ids: &mut CallIds) -> Option<Call> {
         loop {
             let due = self.paused.first_entry().filter(|entry| entry.key().0 <= now)?;
             let waiting = due.remove();
@@ -71,29 +63,29 @@ impl<W> Calls<W> {
     }
 
     /// A call that took too long: it is in flight no more, and its outcome is [`Failure::TimedOut`].
-    pub(super) fn poll_overdue(&mut self, now: Instant) -> Option<(CallId, W, Outcome)> {
+    pub(crate) fn poll_overdue(&mut self, now: Instant) -> Option<(CallId, W, Outcome)> {
         let (&id, _) = self.in_flight.iter().find(|(_, call)| call.deadline <= now)?;
         let call = self.in_flight.remove(&id)?;
         Some((id, call.call.owner, Outcome::Failed(Failure::TimedOut)))
     }
 
     /// Takes any call out of flight, when nobody will wait for it any more.
-    pub(super) fn poll_abandoned(&mut self) -> Option<CallId> {
+    pub(crate) fn poll_abandoned(&mut self) -> Option<CallId> {
         self.in_flight.pop_first().map(|(id, _)| id)
     }
 
     /// Makes no call again.
-    pub(super) fn forget_paused(&mut self) {
+    pub(crate) fn forget_paused(&mut self) {
         self.paused.clear();
     }
 
     /// Takes the head of an answer. `false` if the call is not one of these.
-    pub(super) fn handle_head(&mut self, id: CallId, head: Head) -> bool {
+    pub(crate) fn handle_head(&mut self, id: CallId, head: Head) -> bool {
         self.in_flight.get_mut(&id).map(|call| call.answer.handle_head(head)).is_some()
     }
 
     /// Takes a piece of a body. `false` if the call is not one of these.
-    pub(super) fn handle_body(&mut self, id: CallId, bytes: &[u8]) -> bool {
+    pub(crate) fn handle_body(&mut self, id: CallId, bytes: &[u8]) -> bool {
         self.in_flight.get_mut(&id).map(|call| call.answer.handle_body(bytes)).is_some()
     }
 
@@ -102,7 +94,7 @@ impl<W> Calls<W> {
     ///
     /// # Errors
     /// The call is not one of these.
-    pub(super) fn handle_end(
+    pub(crate) fn handle_end(
         &mut self,
         now: Instant,
         id: CallId,
@@ -121,17 +113,17 @@ impl<W> Calls<W> {
     }
 
     /// Whether another call may be made now.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.in_flight.len() + self.paused.len() < self.limits.calls_in_flight
     }
 
     /// Whether no call is in flight or paused.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.in_flight.is_empty() && self.paused.is_empty()
     }
 
     /// When something here is due.
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let paused = self.paused.first_key_value().map(|((until, _), _)| *until);
         self.in_flight.values().map(|call| call.deadline).chain(paused).min()
     }
@@ -156,21 +148,14 @@ impl<W> Calls<W> {
 
 /// The call is not in flight.
 #[derive(Debug)]
-pub(super) struct NotInFlight;
-
-/// How long a server that was too busy to act wants the caller to wait; none if it did not say that it was.
-fn pause(outcome: &Outcome) -> Option<Duration> {
-    let Outcome::Response(response) = outcome else { return None };
-    match (response.head.status, response.head.retry_after) {
-        (429, hint) => Some(hint.unwrap_or(PAUSE_MIN).clamp(PAUSE_MIN, PAUSE_MAX)),
-        (503, Some(hint)) => Some(hint.clamp(PAUSE_MIN, PAUSE_MAX)),
-        _ => None,
-    }
-}
+pub(crate) struct NotInFlight;
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use super::*;
+    use crate::request::PAUSE_MIN;
 
     fn busy(status: u16, seconds: Option<u64>) -> Head {
         Head { status, retry_after: seconds.map(Duration::from_secs) }

@@ -15,7 +15,7 @@
 //!
 //! Mirrors `cmd/kube-controller-manager/app/apps.go` (`startReplicaSetController`) and `core.go` (`startReplicationController`).
 
-mod calls;
+pub(crate) mod calls;
 mod config;
 mod dry_run;
 mod leadership;

@@ -70,8 +70,7 @@ impl Labels {
         self.0.iter().flat_map(|packed| (0..packed.len()).map(|nth| packed.pair(nth)))
     }
 
-    /// Whether the two are one allocation.
-    #[cfg(test)]
+    /// Whether the two are one allocation, and so equal. Equal sets may be two.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         matches!((&self.0, &other.0), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
     }
@@ -92,21 +91,40 @@ impl Labels {
         Ok(labels.iter().map(|(key, value)| (&**key, &**value)).collect())
     }
 
-    /// Whether these labels are what stands in a map of strings, in their order.
+    /// Whether these labels are what stands in a map of strings.
     pub(super) fn is_written(&self, json: &[u8]) -> bool {
+        self.count_written(&mut Reader::new(json)) == Ok(Some(self.len()))
+    }
+
+    /// The number of members of a map of strings, if each is one of these labels.
+    fn count_written(&self, reader: &mut Reader<'_>) -> Result<Option<usize>, Unexpected> {
         let mut own = self.iter();
-        let mut all_alike = || {
-            let reader = &mut Reader::new(json);
-            let mut members = reader.object()?;
-            while let Some(key) = reader.next_member(&mut members)? {
-                let value = reader.text()?;
-                if own.next().is_none_or(|(k, v)| k.as_bytes() != &*key || v != value) {
-                    return Ok(false);
-                }
+        let mut count = 0;
+        let mut members = reader.object()?;
+        while let Some(key) = reader.next_member(&mut members)? {
+            let value = reader.text()?;
+            // API servers sort them, so that it is nearly always the next one.
+            let is_next = own.next().is_some_and(|(k, v)| k.as_bytes() == &*key && v == value);
+            if !is_next && self.get(&reader.utf8(key)?) != Some(&*value) {
+                return Ok(None);
             }
-            Ok::<_, Unexpected>(true)
-        };
-        all_alike() == Ok(true) && own.next().is_none()
+            count += 1;
+        }
+        Ok(Some(count))
+    }
+}
+
+/// The answer to a question that depends on a label set alone, for the set that was asked about last. Most pods of a set share theirs.
+#[derive(Debug, Default)]
+pub(crate) struct LastAnswer(Option<(Labels, bool)>);
+
+impl LastAnswer {
+    /// The answer for these labels; `ask` is only called for others than the last time.
+    pub(crate) fn get(&mut self, labels: &Labels, ask: impl FnOnce(&Labels) -> bool) -> bool {
+        match &self.0 {
+            Some((last, answer)) if last.is_same(labels) => *answer,
+            _ => self.0.insert((labels.clone(), ask(labels))).1,
+        }
     }
 }
 

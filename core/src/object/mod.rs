@@ -59,6 +59,7 @@ mod meta;
 mod metadata_only;
 #[cfg(feature = "k8s-openapi")]
 mod openapi;
+mod owned;
 mod owner;
 mod pod;
 mod replica_set;
@@ -72,8 +73,10 @@ use alloc::boxed::Box;
 use serde::de::DeserializeOwned;
 
 pub use labels::Labels;
+pub(crate) use labels::LastAnswer;
 pub use meta::Meta;
 pub use metadata_only::MetadataOnly;
+pub use owned::{Controlled, ControllerRef};
 pub use owner::OwnerReference;
 pub use pod::{Phase, Pod, Restarts};
 pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};

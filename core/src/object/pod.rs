@@ -151,7 +151,7 @@ impl Object for Pod {
     }
 
     fn uid(&self) -> Uid {
-        self.odd(|odd| odd.uid.clone()).unwrap_or(Uid::from_uuid(self.uid))
+        self.odd(|odd| odd.uid.clone()).unwrap_or_else(|| Uid::from_uuid(self.uid))
     }
 
     fn resource_version(&self) -> ResourceVersion {

@@ -50,6 +50,12 @@ impl Resource {
         }
     }
 
+    /// Whether this is the `apiVersion` of the objects.
+    pub(crate) fn is_api_version(&self, text: &str) -> bool {
+        let (group, version) = text.split_once('/').unwrap_or(("", text));
+        *group == *self.group && *version == *self.version
+    }
+
     /// `plural.group`, or `plural` in the core group, as apimachinery's `GroupResource` prints.
     pub fn group_resource(&self) -> Cow<'_, str> {
         if self.group.is_empty() {
@@ -116,6 +122,10 @@ mod tests {
             "/apis/apps/v1/namespaces/shop/replicasets/web/status"
         );
         assert_eq!(Resource::REPLICA_SETS.group_resource(), "replicasets.apps");
+        for resource in [Resource::PODS, Resource::REPLICA_SETS] {
+            assert!(resource.is_api_version(&resource.api_version()));
+        }
+        assert!(!Resource::PODS.is_api_version("apps/v1") && !Resource::REPLICA_SETS.is_api_version("v1"));
     }
 
     #[test]

@@ -157,7 +157,9 @@ mod tests {
     fn labels_in_another_order_are_equal_all_the_same() {
         let mut shared = Shared::default();
         let sorted = shared.labels(br#"{"a":"1","b":"2"}"#).unwrap();
-        assert_eq!(shared.labels(br#"{"b":"2","a":"1"}"#).unwrap(), sorted);
+        let unsorted = br#"{"b":"2","a":"1"}"#;
+        assert_eq!(shared.labels(unsorted).unwrap(), sorted);
+        assert!(shared.labels(unsorted).unwrap().is_same(&shared.labels(unsorted).unwrap()));
         assert_eq!(shared.labels(br#"{"a":"0","b":"2","a":"1"}"#).unwrap(), sorted);
     }
 

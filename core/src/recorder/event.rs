@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
+use crate::object::{Object, Resource};
 use crate::uid::Uid;
 
 /// How bad an event is.
@@ -39,6 +40,20 @@ pub struct ObjectReference {
     pub api_version: String,
     /// The version of the object that was looked at.
     pub resource_version: String,
+}
+
+impl ObjectReference {
+    /// A reference to an object of a resource.
+    pub fn of(object: &impl Object, resource: &Resource) -> Self {
+        Self {
+            kind: resource.kind.clone(),
+            namespace: String::from(object.namespace()),
+            name: String::from(object.name()),
+            uid: object.uid(),
+            api_version: resource.api_version().into_owned(),
+            resource_version: alloc::format!("{}", object.resource_version()),
+        }
+    }
 }
 
 /// Something that happened to an object.

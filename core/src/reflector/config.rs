@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
+use crate::client::Api;
 use crate::limits::Limits;
 use crate::object::Resource;
 
@@ -67,5 +68,12 @@ impl Config {
             limits: Limits::default(),
             seed: 0,
         }
+    }
+}
+
+/// All objects that an [`Api`] speaks of, with the defaults.
+impl<T> From<Api<T>> for Config {
+    fn from(api: Api<T>) -> Self {
+        Self { namespace: api.namespace().into(), ..Self::new(api.resource().clone()) }
     }
 }

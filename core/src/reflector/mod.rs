@@ -146,6 +146,8 @@ impl<T: Decode> Exchange<T> {
     fn deadline(&self, limits: &Limits) -> Instant {
         match self {
             Self::List { deadline, .. } => *deadline,
+            // Nothing has come yet: perhaps there is not even a connection.
+            Self::Watch { watch, answer: Answer::None } => watch.opening_deadline(limits),
             Self::Watch { watch, .. } => watch.deadline(limits.watch_grace),
         }
     }

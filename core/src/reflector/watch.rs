@@ -12,11 +12,12 @@ use super::list::{decode_shared, query};
 use super::store::ReflectorStore;
 use crate::error::{Full, Malformed};
 use crate::key::Key;
+use crate::limits::Limits;
 use crate::object::{Decode, Shared};
 use crate::request::Request;
 use crate::resource_version::ResourceVersion;
 use crate::time::Instant;
-use crate::wire::{Change, Frames, TypeMeta, WatchEvent};
+use crate::wire::{Change, Frames, TypeText, WatchEvent};
 
 /// One watch, from its request to its end.
 ///
@@ -92,6 +93,11 @@ impl<T: Decode> Watch<T> {
         }
     }
 
+    /// When it is to be given up if nothing has come of it at all.
+    pub(super) fn opening_deadline(&self, limits: &Limits) -> Instant {
+        self.deadline(limits.watch_grace).min(self.started + limits.call_timeout)
+    }
+
     /// When it is to be dropped for its silence.
     pub(super) fn deadline(&self, grace: Duration) -> Instant {
         self.overdue + grace
@@ -143,7 +149,7 @@ impl<T: Decode> Watch<T> {
             WatchEvent::OtherError => return Err(Cause::UnknownError),
             WatchEvent::Unknown { resource_version } => resource_version,
             WatchEvent::Bookmark { type_meta, resource_version, initial_events_end } => {
-                if !is_kind_of(config, &type_meta) {
+                if !is_kind_of(config, &type_meta.api_version, &type_meta.kind) {
                     return Ok(Event::None);
                 }
                 if initial_events_end && let Some(initial) = self.initial.take() {
@@ -159,7 +165,8 @@ impl<T: Decode> Watch<T> {
                 resource_version
             }
             WatchEvent::Object { change, json } => {
-                if !is_kind_of(config, &TypeMeta::peek(json).map_err(undecodable)?) {
+                let TypeText { api_version, kind } = TypeText::peek(json).map_err(undecodable)?;
+                if !is_kind_of(config, &api_version, &kind) {
                     return Ok(Event::None);
                 }
                 let object: T = decode_shared(json, config, shared).map_err(undecodable)?;
@@ -216,8 +223,7 @@ fn hold<T: Decode, S: ReflectorStore<T>>(
 }
 
 /// Whether an object that is of this type, as far as it says, may be one that was asked for. Others are passed over.
-fn is_kind_of(config: &Config, type_meta: &TypeMeta) -> bool {
-    let TypeMeta { api_version, kind } = type_meta;
-    (kind.is_empty() || *kind == config.resource.kind)
-        && (api_version.is_empty() || *api_version == config.resource.api_version())
+fn is_kind_of(config: &Config, api_version: &str, kind: &str) -> bool {
+    let resource = &config.resource;
+    (kind.is_empty() || *kind == *resource.kind) && (api_version.is_empty() || resource.is_api_version(api_version))
 }

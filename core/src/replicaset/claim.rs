@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::answer::{CallFailure, body_of, written_meta};
 use super::template::{OwnerWire, controller_reference};
 use crate::object::selector::Selector;
-use crate::object::{Decode, Object, OwnerReference, Pod, ReplicaSet, Resource};
+use crate::object::{Decode, LastAnswer, Object, OwnerReference, Pod, ReplicaSet, Resource};
 use crate::request::{Method, Outcome, Request, STRATEGIC_MERGE_PATCH};
 use crate::resource_version::ResourceVersion;
 
@@ -24,6 +24,7 @@ pub struct Claim {
     set: Arc<ReplicaSet>,
     owner: OwnerReference,
     selector: Selector,
+    matching: LastAnswer,
     pods: alloc::vec::IntoIter<Arc<Pod>>,
     recheck: Option<Result<(), String>>,
     step: Option<Step>,
@@ -48,11 +49,12 @@ impl Claim {
             set,
             owner,
             selector,
+            matching: LastAnswer::default(),
+            claimed: Vec::with_capacity(pods.len()),
             pods: pods.into_iter(),
             recheck: None,
             step: None,
             in_flight: false,
-            claimed: Vec::new(),
             failures: Vec::new(),
         };
         claim.advance();
@@ -127,7 +129,7 @@ impl Claim {
         while self.step.is_none()
             && let Some(pod) = self.pods.next()
         {
-            let matches = self.selector.matches(pod.labels());
+            let matches = self.matching.get(pod.labels(), |labels| self.selector.matches(labels));
             match pod.controller() {
                 Some(owner) if owner.uid != self.owner.uid => {}
                 Some(_) if matches => self.claimed.push(pod),

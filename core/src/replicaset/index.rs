@@ -69,17 +69,29 @@ impl<'a> Caches<'a> {
     ///
     /// Mirrors `pkg/controller/controller_utils.go`, `FilterPodsByOwner`.
     pub(super) fn owned_and_orphans(&self, set: &ReplicaSet) -> Vec<Arc<Pod>> {
-        let kind = &*set.kind().resource().kind;
-        let is_owned = |pod: &Pod| {
-            let is_it = |owner: &OwnerReference| {
-                owner.uid == set.meta().uid && *owner.kind == *kind && *owner.name == *set.name()
-            };
-            pod.namespace() == set.namespace() && pod.controller().is_some_and(is_it)
-        };
+        let (kind, namespace, name, uid) = (&*set.kind().resource().kind, set.namespace(), set.name(), &set.meta().uid);
+        let is_it = |owner: &OwnerReference| owner.uid == *uid && *owner.kind == *kind && *owner.name == *name;
         let found = |value: &str| self.pods.by_index(BY_CONTROLLER, value).into_iter().flatten();
-        let owned = set.meta().uid.with_text(found).filter(|pod| is_owned(pod));
-        let orphans = found(set.namespace()).filter(|pod| pod.controller().is_none());
-        owned.chain(orphans).cloned().collect()
+        let by_uid = || uid.with_text(found);
+        let orphans = || found(namespace).filter(|pod| pod.controller().is_none());
+        let mut pods = Vec::with_capacity(by_uid().count() + orphans().count());
+        // Pods of one set share their owner reference, so that mostly it is the one that was looked at last.
+        let mut last = None;
+        pods.extend(
+            by_uid()
+                .filter(|pod| {
+                    let Some(owner) = pod.controller() else { return false };
+                    let is_last = last.is_some_and(|last| core::ptr::eq(last, owner));
+                    if !is_last && !is_it(owner) {
+                        return false;
+                    }
+                    last = Some(owner);
+                    pod.namespace() == namespace
+                })
+                .cloned(),
+        );
+        pods.extend(orphans().cloned());
+        pods
     }
 
     /// The set that an owner reference in a namespace names, if it is there with this uid.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::answer::{CallFailure, body_of};
 use super::predicates::is_available;
-use crate::object::{Condition, Decode, Object, Pod, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
+use crate::object::{Condition, Decode, Labels, LastAnswer, Object, Pod, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 use crate::request::{JSON, Method, Outcome, Request};
 use crate::time::Timestamp;
 
@@ -29,14 +29,14 @@ pub fn calculate_status(
     failure: Option<&str>,
     now: Timestamp,
 ) -> ReplicaSetStatus {
-    let count = |counts: &dyn Fn(&Pod) -> bool| saturated(active.iter().filter(|pod| counts(pod)).count());
+    let count = |counts: &mut dyn FnMut(&Pod) -> bool| saturated(active.iter().filter(|pod| counts(pod)).count());
+    let has_all = |labels: &Labels| set.template_labels().iter().all(|(key, value)| labels.get(key) == Some(value));
+    let mut fully_labeled = LastAnswer::default();
     ReplicaSetStatus {
         replicas: saturated(active.len()),
-        fully_labeled_replicas: count(&|pod| {
-            set.template_labels().iter().all(|(key, value)| pod.labels().get(key) == Some(value))
-        }),
-        ready_replicas: count(&Pod::is_ready),
-        available_replicas: count(&|pod| is_available(pod, set.min_ready_seconds(), now)),
+        fully_labeled_replicas: count(&mut |pod| fully_labeled.get(pod.labels(), has_all)),
+        ready_replicas: count(&mut Pod::is_ready),
+        available_replicas: count(&mut |pod| is_available(pod, set.min_ready_seconds(), now)),
         terminating_replicas: terminating.map(saturated),
         observed_generation: set.status().observed_generation,
         conditions: conditions(set, active.len(), failure, now),

@@ -4,6 +4,7 @@
 //! call's [`CallId`], a [`Head`], pieces of the body and the end, or a [`Failure`]. Long answers (lists, watches) are
 //! taken piece by piece; short ones are gathered by a [`Collector`] into an [`Outcome`].
 
+mod busy;
 mod collector;
 mod query;
 
@@ -12,6 +13,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+#[cfg(test)]
+pub(crate) use busy::PAUSE_MIN;
+pub(crate) use busy::{RETRIES, pause};
 pub use collector::Collector;
 pub use query::Query;
 
@@ -76,6 +80,12 @@ pub struct Request {
 
 /// `Content-Type` of a JSON body.
 pub const JSON: &str = "application/json";
+/// `Content-Type` of an apply patch. JSON is YAML.
+pub const APPLY_PATCH: &str = "application/apply-patch+yaml";
+/// `Content-Type` of a JSON patch (RFC 6902).
+pub const JSON_PATCH: &str = "application/json-patch+json";
+/// `Content-Type` of a merge patch (RFC 7386).
+pub const MERGE_PATCH: &str = "application/merge-patch+json";
 /// `Content-Type` of a strategic merge patch.
 pub const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 

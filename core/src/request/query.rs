@@ -18,6 +18,12 @@ impl Query {
         Self { path, separator: '?' }
     }
 
+    /// A path that may have a query already.
+    pub fn resume(path: String) -> Self {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        Self { path, separator }
+    }
+
     /// Appends one pair. `name` is taken as it is.
     #[must_use]
     pub fn pair(mut self, name: &str, value: impl fmt::Display) -> Self {

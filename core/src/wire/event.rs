@@ -6,7 +6,6 @@ use alloc::string::String;
 use core::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::status::Status;
 use crate::error::Malformed;
@@ -192,52 +191,36 @@ impl TypeMeta {
     /// # Errors
     /// The bytes up to there are not JSON, or one of them is not a string.
     pub fn peek(json: &[u8]) -> Result<Self, Malformed> {
-        let mut found = Peek::default();
-        let mut deserializer = serde_json::Deserializer::from_slice(json);
-        let result = found.deserialize(&mut deserializer);
-        match (result, found) {
-            (_, Peek { api_version: Some(api_version), kind: Some(kind) }) => Ok(Self { api_version, kind }),
-            (Ok(()), found) => {
-                Ok(Self { api_version: found.api_version.unwrap_or_default(), kind: found.kind.unwrap_or_default() })
-            }
-            (Err(e), _) => Err(Malformed::new("object", e)),
-        }
+        let TypeText { api_version, kind } = TypeText::peek(json)?;
+        Ok(Self { api_version: api_version.into_owned(), kind: kind.into_owned() })
     }
 }
 
-#[derive(Default)]
-struct Peek {
-    api_version: Option<String>,
-    kind: Option<String>,
+/// [`TypeMeta`], borrowed from the object.
+#[derive(Debug)]
+pub(crate) struct TypeText<'a> {
+    pub(crate) api_version: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Peek {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for &mut Peek {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+impl<'a> TypeText<'a> {
+    /// As [`TypeMeta::peek`].
+    pub(crate) fn peek(json: &'a [u8]) -> Result<Self, Malformed> {
+        Self::read(&mut Reader::new(json)).map_err(|e| Malformed::new("object", e))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while self.api_version.is_none() || self.kind.is_none() {
-            let Some(key) = map.next_key::<Text<'de>>()? else { break };
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Unexpected> {
+        let (mut api_version, mut kind) = (None, None);
+        let mut members = reader.object()?;
+        while api_version.is_none() || kind.is_none() {
+            let Some(key) = reader.next_member(&mut members)? else { break };
             match &*key {
-                "apiVersion" => self.api_version = Some(map.next_value::<Text<'de>>()?.0.into_owned()),
-                "kind" => self.kind = Some(map.next_value::<Text<'de>>()?.0.into_owned()),
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                b"apiVersion" => api_version = Some(reader.text()?),
+                b"kind" => kind = Some(reader.text()?),
+                _ => reader.skip()?,
             }
         }
-        Ok(())
+        Ok(Self { api_version: api_version.unwrap_or_default(), kind: kind.unwrap_or_default() })
     }
 }
 

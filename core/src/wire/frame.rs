@@ -35,7 +35,7 @@ impl Frames {
             self.handed_out = false;
             reuse(&mut self.partial);
         }
-        while let Some(end) = piece.iter().position(|&byte| byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', piece) {
             let (line, rest) = (&piece[..end], &piece[end + 1..]);
             *piece = rest;
             if self.partial.is_empty() {

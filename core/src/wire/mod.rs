@@ -10,6 +10,7 @@ mod list;
 mod scanner;
 mod status;
 
+pub(crate) use event::TypeText;
 pub use event::{Change, TypeMeta, WatchEvent};
 pub use frame::Frames;
 pub use list::{ListBody, ListMeta};

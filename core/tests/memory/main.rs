@@ -5,6 +5,7 @@ mod counting;
 #[allow(dead_code)]
 #[path = "../reflector/peer.rs"]
 mod peer;
+mod pods;
 mod queue;
 mod relist;
 mod store;

@@ -291,6 +291,20 @@ fn a_silent_watch_is_dropped_past_its_own_end_and_resumed() {
 }
 
 #[test]
+fn a_watch_that_does_not_even_begin_is_given_up_as_a_short_call_is() {
+    let mut peer = Peer::new(|_| {});
+    peer.answer(200, &list(10, &[]));
+    let asked = peer.now.instant;
+    peer.advance_to_deadline();
+    assert_eq!((peer.cancelled, peer.asked().as_str()), (1, "watch?resourceVersion=10"));
+    assert_eq!(peer.now.instant, asked + Duration::from_secs(30));
+    // One that has begun has all the time it asked for.
+    peer.open();
+    peer.advance(Duration::from_secs(290));
+    assert_eq!(peer.cancelled, 1);
+}
+
+#[test]
 fn a_watch_that_goes_on_past_its_end_is_not_dropped_while_something_comes() {
     let mut peer = Peer::watching(10, &[]);
     for version in 11..100 {

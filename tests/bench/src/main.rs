@@ -5,22 +5,25 @@ use std::io::BufWriter;
 use std::process::ExitCode;
 
 mod allocator;
+mod churn;
+mod feed;
 mod generator;
 mod ingest;
+mod queue;
+mod scale;
+mod settled;
+mod table;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
 
-const USAGE: &str = "usage: sanskube-bench generate COUNT FILE | ingest FILE";
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const USAGE: &str = "usage: sanskube-bench generate COUNT FILE | ingest FILE | churn PODS | settled | queue | scale MOST | table [MOST]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["generate", count, file] => generate(count, file),
-        ["ingest", file] => ingest::run(file),
-        _ => Err(USAGE.into()),
-    };
-    match done {
+    match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("{e}");
@@ -29,7 +32,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn generate(count: &str, file: &str) -> Result<(), Box<dyn std::error::Error>> {
-    generator::write_list(count.parse()?, &mut BufWriter::new(File::create(file)?))?;
-    Ok(())
+fn run(arguments: &[&str]) -> Result {
+    match arguments {
+        ["generate", count, file] => {
+            Ok(generator::write_list(count.parse()?, &mut BufWriter::new(File::create(file)?))?)
+        }
+        ["ingest", file] => ingest::run(file),
+        ["churn", pods] => churn::run(pods.parse()?),
+        ["settled"] => settled::run(),
+        ["queue"] => queue::run(),
+        ["scale", most] => scale::run(most.parse()?),
+        ["table"] => table::run(100_000),
+        ["table", most] => table::run(most.parse()?),
+        _ => Err(USAGE.into()),
+    }
 }

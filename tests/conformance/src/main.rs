@@ -7,7 +7,7 @@ use sanskube_conformance::{api, scenarios, vectors};
 
 const USAGE: &str = "usage: sanskube-conformance vectors DIR
        sanskube-conformance api DIR [--server URL --token TOKEN [--weak-token TOKEN]]
-       sanskube-conformance scenarios DIR [--server URL --token TOKEN]";
+       sanskube-conformance scenarios DIR [--seed N | --server URL [--token TOKEN]]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

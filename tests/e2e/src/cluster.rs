@@ -68,6 +68,18 @@ impl Cluster {
         self.ask(&Request::new("POST", path).with_body("application/json", object.to_string()));
     }
 
+    /// Sets how many pods a ReplicaSet is to have.
+    pub fn scale(&self, name: &str, replicas: u64) {
+        let patch = json!({"spec": {"replicas": replicas}}).to_string();
+        let request = Request::new("PATCH", &format!("{REPLICA_SETS}/{name}"));
+        self.ask(&request.with_body("application/merge-patch+json", patch));
+    }
+
+    /// How many requests were answered so far.
+    pub fn requests(&self) -> u64 {
+        self.server.with_api(|api, _| api.stats().requests)
+    }
+
     /// The uids of the pods, sorted.
     pub fn pod_uids(&self) -> Vec<String> {
         let list = self.get(PODS);

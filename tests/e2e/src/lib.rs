@@ -2,8 +2,13 @@
 
 pub mod adapter;
 pub mod cluster;
+pub mod embedded;
+pub mod http;
 pub mod kubectl;
 pub mod probe;
 pub mod process;
+pub mod proxy;
 pub mod script;
+pub mod soak;
 pub mod stall;
+pub mod transcript;

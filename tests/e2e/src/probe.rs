@@ -1,6 +1,8 @@
 //! A machine that makes given calls and writes down what comes back.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sanskube::error::Misuse;
@@ -37,7 +39,12 @@ struct Planned {
     watch: bool,
     cancel_after_body: bool,
     silence: Duration,
+    /// Not to be made before so many of something have happened.
+    gate: Option<(Arc<AtomicUsize>, usize)>,
 }
+
+/// How often a call that waits for something looks whether it has happened.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Probe {
     /// A probe without calls.
@@ -73,13 +80,28 @@ impl Probe {
         self
     }
 
+    /// Makes the last call added only when `count` has come to `wanted`.
+    #[must_use]
+    pub fn once(mut self, count: Arc<AtomicUsize>, wanted: usize) -> Self {
+        if let Some(last) = self.waiting.back_mut() {
+            last.gate = Some((count, wanted));
+        }
+        self
+    }
+
     /// What came back for the n-th call.
     pub fn nth(&self, n: usize) -> &Seen {
         self.seen.values().nth(n).expect("so many calls were made")
     }
 
     fn plan(mut self, request: Request, watch: bool, cancel_after_body: bool) -> Self {
-        self.waiting.push_back(Planned { request, watch, cancel_after_body, silence: Duration::from_secs(60) });
+        self.waiting.push_back(Planned {
+            request,
+            watch,
+            cancel_after_body,
+            silence: Duration::from_secs(60),
+            gate: None,
+        });
         self
     }
 
@@ -123,6 +145,10 @@ impl Machine for Probe {
         }
         if self.current.is_some() {
             return Output::Wait { until: self.deadline };
+        }
+        let Some(planned) = self.waiting.front() else { return Output::Stopped };
+        if planned.gate.as_ref().is_some_and(|(count, wanted)| count.load(Ordering::SeqCst) < *wanted) {
+            return Output::Wait { until: Some(now.instant + LOOK_AGAIN) };
         }
         let Some(planned) = self.waiting.pop_front() else { return Output::Stopped };
         let (id, deadline) = (self.ids.next_id(), now.instant + planned.silence);

@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{JoinHandle, spawn};
 
@@ -32,6 +34,8 @@ pub enum Sight {
 pub struct Script {
     /// `http://127.0.0.1:PORT`.
     pub url: String,
+    /// How many connections the server has closed.
+    pub closed: Arc<AtomicUsize>,
     sights: Receiver<Sight>,
     thread: JoinHandle<()>,
 }
@@ -42,8 +46,10 @@ impl Script {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
         let url = format!("http://{}", listener.local_addr().expect("the socket is bound"));
         let (sender, sights) = channel();
-        let thread = spawn(move || serve(&listener, steps, &sender));
-        Self { url, sights, thread }
+        let closed = Arc::new(AtomicUsize::new(0));
+        let count = closed.clone();
+        let thread = spawn(move || serve(&listener, steps, &sender, &count));
+        Self { url, closed, sights, thread }
     }
 
     /// Waits for the end of the script and returns what the server saw.
@@ -53,7 +59,7 @@ impl Script {
     }
 }
 
-fn serve(listener: &TcpListener, steps: Vec<Step>, sights: &Sender<Sight>) {
+fn serve(listener: &TcpListener, steps: Vec<Step>, sights: &Sender<Sight>, closed: &AtomicUsize) {
     let say = |sight| sights.send(sight).expect("the test waits for it");
     let mut steps = steps.into_iter().peekable();
     while steps.peek().is_some() {
@@ -77,6 +83,8 @@ fn serve(listener: &TcpListener, steps: Vec<Step>, sights: &Sender<Sight>) {
                 }
             }
         }
+        drop(stream);
+        closed.fetch_add(1, Ordering::SeqCst);
     }
 }
 

@@ -14,10 +14,15 @@ const OK: Option<Head> = Some(Head { status: 200, retry_after: None });
 
 /// Plays the script with each adapter, lets `check` look at what came back, and compares the requests of both.
 fn play(steps: &[Step], probe: fn() -> Probe, check: impl Fn(&Probe)) -> Vec<Sight> {
+    play_on(steps, |_| probe(), check)
+}
+
+/// As [`play`], with calls that depend on what the server does.
+fn play_on(steps: &[Step], probe: impl Fn(&Script) -> Probe, check: impl Fn(&Probe)) -> Vec<Sight> {
     let [first, second] = adapters().map(|(name, drive)| {
         println!("with the {name} adapter");
         let script = Script::start(steps.to_vec());
-        let mut probe = probe();
+        let mut probe = probe(&script);
         drive(&script.url, &mut probe);
         check(&probe);
         script.finish()
@@ -151,8 +156,10 @@ fn broken_compression_is_a_lost_answer() {
 #[test]
 fn a_connection_that_the_server_closed_meanwhile_is_not_used_again() {
     let steps = [Step::AnswerAndClose(answer("200 OK", b"1")), Step::Answer(answer("200 OK", b"2"))];
-    let probe = || Probe::new().call(Method::Get, "/1", b"").call(Method::Post, "/2", b"{}");
-    let seen = play(&steps, probe, |probe| {
+    let probe = |script: &Script| {
+        Probe::new().call(Method::Get, "/1", b"").call(Method::Post, "/2", b"{}").once(script.closed.clone(), 1)
+    };
+    let seen = play_on(&steps, probe, |probe| {
         assert_eq!((&probe.nth(0).body[..], &probe.nth(1).body[..]), (&b"1"[..], &b"2"[..]));
     });
     assert_eq!(seen.iter().filter(|sight| **sight == Sight::Connected).count(), 2, "{seen:?}");

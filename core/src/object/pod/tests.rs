@@ -35,6 +35,25 @@ fn what_the_order_of_deletion_needs_is_read_and_the_rest_skipped() {
 }
 
 #[test]
+fn a_pod_is_as_small_as_its_doc_says() {
+    assert_eq!(size_of::<Pod>(), 88);
+}
+
+#[test]
+fn what_does_not_fit_the_record_is_told_all_the_same() {
+    let pod = pod(r#"{"metadata":{"uid":"odd","resourceVersion":"v7","creationTimestamp":"1969-12-31T23:59:59Z",
+        "deletionTimestamp":"0001-01-02T00:00:00Z"},
+        "status":{"conditions":[{"type":"Ready","lastTransitionTime":"2026-03-14T09:26:53.5Z"}]}}"#);
+    assert_eq!((pod.uid(), pod.resource_version()), ("odd".into(), "v7".into()));
+    assert_eq!(pod.creation(), Some(Timestamp::from_seconds(-1)));
+    assert_eq!(pod.deletion(), Some(Timestamp::from_nanos(i64::MIN)));
+    assert_eq!(pod.ready_changed(), Timestamp::parse("2026-03-14T09:26:53.5Z"));
+    let zero = self::pod(r#"{"metadata":{"resourceVersion":"0","creationTimestamp":"1970-01-01T00:00:00Z"}}"#);
+    assert_eq!((zero.uid(), zero.resource_version()), ("".into(), ResourceVersion::ZERO));
+    assert_eq!(zero.creation(), Some(Timestamp::UNIX_EPOCH));
+}
+
+#[test]
 fn a_pod_with_nothing_in_it_is_a_pod() {
     for json in ["{}", r#"{"metadata":null,"spec":null,"status":null}"#] {
         let pod = pod(json);

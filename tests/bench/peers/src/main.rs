@@ -1,4 +1,4 @@
-//! `sanskube-bench-peers ingest FILE`: kube-rs reads a `PodList` from a file into its store, as its reflector does.
+//! `sanskube-bench-peers`: kube-rs reads a `PodList` and the lines of a watch from files into its store, as its reflector does.
 //!
 //! Prints what `sanskube-bench ingest` prints, in the same form.
 
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::core::ObjectList;
+use kube::core::{ObjectList, WatchEvent};
 use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
 
@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["ingest", file] => ingest(file),
-        _ => Err("usage: sanskube-bench-peers ingest FILE".into()),
+        ["churn", list, events] => churn(list, events),
+        _ => Err("usage: sanskube-bench-peers ingest LIST | churn LIST EVENTS".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -55,5 +56,26 @@ fn ingest(file: &str) -> Result<(), Box<dyn std::error::Error>> {
         held / objects.max(1),
         (after.peak - before.live) / objects.max(1),
     );
+    Ok(())
+}
+
+fn churn(list: &str, events: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let (reader, mut writer) = store::<Pod>();
+    let list: ObjectList<Pod> = serde_json::from_slice(&std::fs::read(list)?)?;
+    writer.apply_watcher_event(&Event::Init);
+    for pod in list.items {
+        writer.apply_watcher_event(&Event::InitApply(pod));
+    }
+    writer.apply_watcher_event(&Event::InitDone);
+
+    let text = std::fs::read_to_string(events)?;
+    let start = Instant::now();
+    let mut count = 0;
+    for line in text.lines() {
+        let WatchEvent::Modified(pod) = serde_json::from_str::<WatchEvent<Pod>>(line)? else { continue };
+        writer.apply_watcher_event(&Event::Apply(pod));
+        count += 1;
+    }
+    println!("kube-rs: {} pods, {:.0} events/s", reader.len(), f64::from(count) / start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -1,0 +1,169 @@
+//! One exchange, as a thread makes it: a request is sent, and its answer reported piece by piece.
+
+use std::io::Read;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use sanskube::machine::{Answer, Part};
+use sanskube::request::{Call, Failure, Head};
+use ureq::config::AutoHeaderValue;
+use ureq::http::{self, HeaderMap, HeaderValue, StatusCode};
+use ureq::{Agent, AsSendBody, Body, Error, Timeout};
+
+use crate::driver::Event;
+use crate::peer::Peer;
+use crate::transport::Job;
+
+/// The size of a piece of a body, at most.
+pub(crate) const PIECE: usize = 16 << 10;
+/// How long past the core's own deadline a thread waits. The core gives a call up first; this only frees the thread.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// Makes one call and reports what comes. Returns early when nobody listens any more.
+pub(crate) fn exchange(peer: &Peer, job: Job, events: &SyncSender<Event>) {
+    let id = job.call.id;
+    let report = |part| events.send(Event::Answer(Answer { call: id, part })).is_ok();
+    let name = format!("{:?}", job.call.request);
+    if let Err(error) = attempt(peer, job, &report) {
+        let failure = classify(&error);
+        log::debug!("{name}: {error}");
+        if failure == Failure::Refused {
+            peer.handle_refusal(&error);
+        }
+        report(Part::Failed(failure));
+    }
+}
+
+fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
+    let Job { agent, call, until } = job;
+    if until <= Instant::now() {
+        // It has waited for a thread until nobody waited for it any more. What is not sent cannot do harm.
+        report(Part::Failed(Failure::Refused));
+        return Ok(());
+    }
+    let mut response = open(peer, &agent, &call, until)?;
+    if !report(Part::Head(head(&response))) {
+        return Ok(());
+    }
+    let mut body = response.body_mut().as_reader();
+    let mut piece = [0; PIECE];
+    loop {
+        match body.read(&mut piece) {
+            Ok(0) => break,
+            Ok(length) => {
+                if !report(Part::Body(piece[..length].to_vec())) {
+                    return Ok(());
+                }
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::from(e)),
+        }
+    }
+    report(Part::End);
+    Ok(())
+}
+
+/// Sends a call, and returns when the head of its answer is there.
+pub(crate) fn open(peer: &Peer, agent: &Agent, call: &Call, until: Instant) -> Result<http::Response<Body>, Error> {
+    let authorization = peer.server.credentials.header();
+    let mut response = send(peer, agent, call, authorization.clone(), until)?;
+    if response.status() == StatusCode::UNAUTHORIZED && peer.server.credentials.renew(authorization.as_ref()) {
+        // Credentials change while they are in use, and are the transport's to look after: a request that was refused for them is made once more. A
+        // watch can be cancelled only through the agent it has, so it is left to the core.
+        if !call.watch {
+            drop(response);
+            let certified = peer.server.credentials.certificate().map(|_| peer.server.agent(0));
+            let agent = certified.as_ref().unwrap_or(agent);
+            response = send(peer, agent, call, peer.server.credentials.header(), until)?;
+        }
+    }
+    peer.handle_answer();
+    Ok(response)
+}
+
+/// What the core looks at in the head of an answer.
+pub(crate) fn head(response: &http::Response<Body>) -> Head {
+    Head { status: response.status().as_u16(), retry_after: retry_after(response.headers()) }
+}
+
+fn send(
+    peer: &Peer,
+    agent: &Agent,
+    call: &Call,
+    authorization: Option<HeaderValue>,
+    until: Instant,
+) -> Result<http::Response<Body>, Error> {
+    let (request, server) = (&call.request, &peer.server);
+    let mut builder = http::Request::builder()
+        .method(request.method.as_str())
+        .uri(format!("{}{}", peer.url, request.path))
+        .header(http::header::ACCEPT, "application/json");
+    if let Some(authorization) = authorization {
+        builder = builder.header(http::header::AUTHORIZATION, authorization);
+    }
+    if let Some(host) = &peer.host {
+        builder = builder.header(http::header::HOST, host);
+    }
+    if !request.content_type.is_empty() {
+        builder = builder.header(http::header::CONTENT_TYPE, request.content_type);
+    }
+    for (name, value) in &server.headers {
+        builder = builder.header(name, value);
+    }
+    // A compressed watch would hold events back until a block is full.
+    let plain = call.watch || !server.compression;
+    let limit = until.saturating_duration_since(Instant::now()) + MARGIN;
+    if request.body.is_empty() {
+        run(agent, builder.body(())?, plain, limit)
+    } else {
+        run(agent, builder.body(&request.body[..])?, plain, limit)
+    }
+}
+
+fn run<B: AsSendBody>(
+    agent: &Agent,
+    request: http::Request<B>,
+    plain: bool,
+    limit: Duration,
+) -> Result<http::Response<Body>, Error> {
+    let mut request = agent.configure_request(request).timeout_global(Some(limit));
+    if plain {
+        request = request.accept_encoding(AutoHeaderValue::None);
+    }
+    agent.run(request.build())
+}
+
+/// `Retry-After` in seconds. The other form, a date, is not used by API servers.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// What an error says about whether the server may have acted.
+pub(crate) fn classify(error: &Error) -> Failure {
+    use std::io::ErrorKind;
+    match error {
+        Error::Timeout(Timeout::Resolve | Timeout::Connect) => Failure::Refused,
+        Error::Timeout(_) => Failure::TimedOut,
+        Error::Io(e) => match e.kind() {
+            ErrorKind::ConnectionRefused
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::AddrNotAvailable
+            // A certificate that is not trusted: rustls reports it so, before anything of the request is sent.
+            | ErrorKind::InvalidData => Failure::Refused,
+            ErrorKind::TimedOut => Failure::TimedOut,
+            _ => Failure::Cut,
+        },
+        Error::HostNotFound
+        | Error::ConnectionFailed
+        | Error::ConnectProxyFailed(_)
+        | Error::InvalidProxyUrl
+        | Error::Tls(_)
+        | Error::Pem(_)
+        | Error::Rustls(_)
+        | Error::BadUri(_)
+        | Error::Http(_) => Failure::Refused,
+        _ => Failure::Cut,
+    }
+}

@@ -1,0 +1,120 @@
+//! A controller of a custom resource, with owned objects, a finalizer, a status and events: each site gets as many pages as its spec says.
+//! `cargo run -p sanskube-smol --example custom_resource -- http://127.0.0.1:8080`
+
+use std::borrow::Cow;
+
+use futures_lite::future;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use sanskube::client::{Api, DeleteOptions, Patch};
+use sanskube::controller::{Cache, Controller, Result, When};
+use sanskube::error::Misuse;
+use sanskube::key::Key;
+use sanskube::object::{Controlled as _, Object, Resource};
+use sanskube::recorder::{Event, EventType, ObjectReference};
+use sanskube::resource_version::ResourceVersion;
+use sanskube::uid::Uid;
+use sanskube_smol::{Client, Runner, Server};
+use serde::Deserialize;
+use serde_json::json;
+
+/// Where sites live. A built-in kind stands in for a custom one: with a CustomResourceDefinition, this is all there is to change.
+pub const SITES: Resource = Resource {
+    group: Cow::Borrowed(""),
+    version: Cow::Borrowed("v1"),
+    plural: Cow::Borrowed("replicationcontrollers"),
+    kind: Cow::Borrowed("ReplicationController"),
+};
+const FINALIZER: &str = "example.com/pages";
+
+/// A site: only the fields that this controller looks at. It writes patches, so it keeps what it does not know.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Site {
+    metadata: ObjectMeta,
+    spec: Pages,
+    #[serde(default)]
+    status: Pages,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Pages {
+    replicas: usize,
+}
+
+impl Object for Site {
+    fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or_default()
+    }
+    fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+    fn uid(&self) -> Uid {
+        self.metadata.uid.as_deref().unwrap_or_default().into()
+    }
+    fn resource_version(&self) -> ResourceVersion {
+        self.metadata.resource_version.as_deref().unwrap_or_default().into()
+    }
+}
+
+/// Adds the controller to a runner.
+pub fn add(runner: &Runner) -> std::result::Result<(), Misuse> {
+    let sites = runner.watch::<Site>(Api::<Site>::new(SITES));
+    let pages = runner.watch::<ConfigMap>(Api::<ConfigMap>::all());
+    let controller = Controller::new("sites", sites.watch()).concurrency(4).owns(pages.watch());
+    let tell = runner.clone();
+    runner.add(controller, move |key, sites, client| reconcile(key, sites, pages.clone(), client, tell.clone()))?;
+    Ok(())
+}
+
+async fn reconcile(key: Key, sites: Cache<Site>, pages: Cache<ConfigMap>, client: Client, tell: Runner) -> Result {
+    let Some(site) = sites.get(&key) else { return Ok(When::Changed) };
+    let of_sites = Api::<Site>::new(SITES).within(key.namespace());
+    let of_pages = Api::<ConfigMap>::in_namespace(key.namespace()).with_field_manager("sites");
+    let finalizers = site.metadata.finalizers.clone().unwrap_or_default();
+    let ends = site.metadata.deletion_timestamp.is_some();
+    let wanted = if ends { 0 } else { site.spec.replicas };
+
+    if !ends && !finalizers.iter().any(|name| name == FINALIZER) {
+        let finalizers = [finalizers, vec![FINALIZER.to_owned()]].concat();
+        client.send(of_sites.patch(key.name(), &finalizers_are(&site, &finalizers))).await?;
+        return Ok(When::Changed);
+    }
+    let ours = |page: &ConfigMap| page.controller().is_some_and(|owner| owner.uid == Object::uid(&*site));
+    let names: Vec<String> = (0..wanted).map(|n| format!("{}-{n}", key.name())).collect();
+    let there: Vec<String> = pages.list().iter().filter(|page| ours(page)).map(|page| page.name().to_owned()).collect();
+    for name in there.iter().filter(|name| !names.contains(name)) {
+        let gone = client.send(of_pages.delete(name, &DeleteOptions::default())).await;
+        gone.map(drop).or_else(|error| if error.is_not_found() { Ok(()) } else { Err(error) })?;
+    }
+    for name in names.iter().filter(|name| !there.contains(name)) {
+        let owner = json!([{"apiVersion": SITES.api_version(), "kind": SITES.kind, "name": key.name(), "uid": site.metadata.uid,
+            "controller": true}]);
+        let page = json!({"metadata": {"name": name, "ownerReferences": owner}, "data": {"text": "Welcome"}});
+        client.send(of_pages.apply(&serde_json::from_value(page)?, true)).await?;
+    }
+    if ends {
+        let rest: Vec<String> = finalizers.into_iter().filter(|name| name != FINALIZER).collect();
+        client.send(of_sites.patch(key.name(), &finalizers_are(&site, &rest))).await?;
+    } else if site.status.replicas != wanted {
+        let status = Patch::Merge(json!({"status": {"replicas": wanted}}));
+        client.send(of_sites.patch_status(key.name(), &status)).await?;
+        let (object, event_type) = (ObjectReference::of(&*site, &SITES), EventType::Normal);
+        let (reason, message) = ("Published".into(), format!("{wanted} pages"));
+        tell.record(Event { component: "sites".into(), object, event_type, reason, message });
+    }
+    Ok(When::Changed)
+}
+
+/// Only if the site has not changed since, so that nobody else's finalizer is lost.
+fn finalizers_are(site: &Site, finalizers: &[String]) -> Patch {
+    Patch::Merge(json!({"metadata": {"finalizers": finalizers, "resourceVersion": site.metadata.resource_version}}))
+}
+
+#[allow(dead_code, reason = "the tests use the rest")]
+fn main() {
+    let runner =
+        Runner::new(&Client::new(Server::new(std::env::args().nth(1).expect("usage: custom_resource URL")), 4));
+    add(&runner).expect("both collections are watched");
+    future::block_on(runner.run());
+}

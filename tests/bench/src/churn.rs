@@ -1,0 +1,97 @@
+//! `churn`: watch events of changed pods are decoded, stored, indexed, told, routed and queued.
+
+use std::hint::black_box;
+use std::time::Instant as Clock;
+
+use sanskube::informer::Change;
+use sanskube::object::{ReplicaSet, ReplicaSetKind};
+use sanskube::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, index_sets};
+use sanskube::request::CallId;
+use sanskube::store::Store;
+use sanskube::time::Now;
+use sanskube::workqueue::{Finish, Get, WorkQueue, rate};
+
+use crate::feed::Fed;
+use crate::{allocator, generator};
+
+/// What an event costs.
+pub(crate) struct Churn {
+    pub(crate) seconds: f64,
+    pub(crate) allocations: f64,
+}
+
+pub(crate) fn run(pods: usize) -> crate::Result {
+    let (mut fed, watch) = watched(pods);
+    let lines = lines(pods, 20_000);
+    let Churn { seconds, allocations } = churn(&mut fed, watch, &lines);
+    println!(
+        "sanskube: {pods} pods, {:.0} events/s, {:.2} µs and {allocations:.2} allocations an event",
+        1.0 / seconds,
+        seconds * 1e6
+    );
+    Ok(())
+}
+
+/// An informer with so many pods, and the watch it has open. The list is made while it is taken in.
+pub(crate) fn watched(pods: usize) -> (Fed, CallId) {
+    let mut fed = Fed::new();
+    list(&mut fed, pods, |_| 0);
+    fed.drain();
+    let watch = fed.open();
+    (fed, watch)
+}
+
+/// Answers with a list of so many pods, each after so many changes.
+pub(crate) fn list(fed: &mut Fed, pods: usize, changes: impl Fn(usize) -> usize) {
+    let call = fed.open();
+    fed.body(call, br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9000000"},"items":["#);
+    for n in 0..pods {
+        if n > 0 {
+            fed.body(call, b",");
+        }
+        fed.body(call, generator::pod(n, changes(n)).as_bytes());
+    }
+    fed.body(call, b"]}");
+    fed.end(call);
+}
+
+/// Lines of a watch that tell of `count` changes of pods among the first `pods`, in no obvious order.
+pub(crate) fn lines(pods: usize, count: usize) -> Vec<String> {
+    let line = |nth: usize| {
+        let pod = generator::pod(nth * 7919 % pods, 1 + nth / pods);
+        // What a watch sends has a kind, which the items of a list have not.
+        format!("{{\"type\":\"MODIFIED\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",{}}}\n", &pod[1..])
+    };
+    (0..count).map(line).collect()
+}
+
+/// Feeds the events one by one, the first tenth unmeasured.
+pub(crate) fn churn(fed: &mut Fed, watch: CallId, lines: &[String]) -> Churn {
+    let mut controller = ReplicaSetController::new(ReplicaSetOptions::new(ReplicaSetKind::ReplicaSet));
+    let mut sets = Store::<ReplicaSet>::new();
+    index_sets(&mut sets);
+    let mut queue = WorkQueue::new(rate::default_controller());
+    let now = Now::default();
+    let (warm, measured) = lines.split_at(lines.len() / 10);
+    let mut apply = |line: &String| {
+        fed.body(watch, line.as_bytes());
+        while let Some((_, change)) = fed.change() {
+            let Change::Update { old, new } = change else { panic!("every event is of a pod that is known") };
+            let caches = Caches { pods: fed.informer.store(), sets: &sets };
+            for key in black_box(controller.handle_pod_updated(&old, &new, caches, now)).now {
+                queue.add(now.instant, key);
+            }
+        }
+        while let Get::Item(key) = queue.poll_get(now.instant) {
+            queue.finish(now.instant, &key, Finish::Done);
+        }
+    };
+    warm.iter().for_each(&mut apply);
+    let (before, start) = (allocator::counts(), Clock::now());
+    measured.iter().for_each(&mut apply);
+    let events = measured.len().max(1) as f64;
+    Churn {
+        seconds: start.elapsed().as_secs_f64() / events,
+        allocations: (allocator::counts().calls - before.calls) as f64 / events,
+    }
+}

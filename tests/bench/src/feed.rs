@@ -1,0 +1,86 @@
+//! An informer of pods with the controller's indexes, fed with bytes as an adapter feeds it.
+
+use sanskube::delta::{InOrderFifo, Queue};
+use sanskube::informer::{Change, HandlerId, HandlerOptions, Informer};
+use sanskube::key::Key;
+use sanskube::object::{Pod, Resource};
+use sanskube::reflector::Config;
+use sanskube::replicaset::index_pods;
+use sanskube::request::{CallId, CallIds, Head};
+use sanskube::store::Store;
+use sanskube::time::Now;
+
+/// How much a socket gives at once.
+const PIECE: usize = 64 << 10;
+
+/// The informer, one handler of it, and the call in flight.
+pub(crate) struct Fed {
+    pub(crate) informer: Informer<Pod>,
+    handler: HandlerId,
+    ids: CallIds,
+    now: Now,
+}
+
+const ANSWERED: &str = "the call is in flight";
+
+impl Fed {
+    pub(crate) fn new() -> Self {
+        let mut store = Store::new();
+        index_pods(&mut store);
+        let queue = Queue::InOrder(InOrderFifo::new(None, None).with_atomic_lists().with_bookmarks());
+        let mut informer = Informer::with_queue(Config::new(Resource::PODS), queue, store);
+        let now = Now::default();
+        let handler = informer.add_handler(now, HandlerOptions::default());
+        Self { informer, handler, ids: CallIds::default(), now }
+    }
+
+    /// Waits for what it asks next, and opens the answer.
+    pub(crate) fn open(&mut self) -> CallId {
+        let call = loop {
+            match self.informer.poll_call(self.now, &mut self.ids) {
+                Some(call) => break call.id,
+                None => self.now = self.now.after(std::time::Duration::from_secs(1)),
+            }
+        };
+        self.informer.handle_head(self.now, call, Head { status: 200, retry_after: None }).expect(ANSWERED);
+        call
+    }
+
+    /// A piece of the answer.
+    pub(crate) fn body(&mut self, call: CallId, piece: &[u8]) {
+        self.informer.handle_body(self.now, call, piece).expect(ANSWERED);
+    }
+
+    /// The end of the answer.
+    pub(crate) fn end(&mut self, call: CallId) {
+        self.informer.handle_end(self.now, call).expect(ANSWERED);
+    }
+
+    /// Answers with a whole list.
+    pub(crate) fn list(&mut self, list: &[u8]) {
+        let call = self.open();
+        for piece in list.chunks(PIECE) {
+            self.body(call, piece);
+        }
+        self.end(call);
+    }
+
+    /// Ends a watch as too old, so that the next thing that is asked for is a list.
+    pub(crate) fn expire(&mut self, watch: CallId) {
+        self.body(
+            watch,
+            b"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"}}\n",
+        );
+        assert_eq!(self.informer.poll_cancel(), Some(watch), "a watch that is too old is given up");
+    }
+
+    /// The next change that the handler is told of.
+    pub(crate) fn change(&mut self) -> Option<(Key, Change<Pod>)> {
+        self.informer.poll_change(self.handler)
+    }
+
+    /// Takes all changes, and tells how many there were.
+    pub(crate) fn drain(&mut self) -> usize {
+        std::iter::from_fn(|| self.change()).count()
+    }
+}

@@ -1,0 +1,159 @@
+//! `table`: all measurements in one run, against their targets.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::Command;
+
+use crate::churn::{churn, lines, watched};
+use crate::generator;
+use crate::ingest::{Ingest, ingest, skip};
+use crate::queue::queue;
+use crate::scale::{Size, size, sizes};
+use crate::settled::settled;
+
+/// Where cargo puts the peer's program, seen from the workspace.
+const PEER: &str = "tests/bench/peers/target/release/sanskube-bench-peers";
+/// Pods of which the text is held in memory at once.
+const LISTED: usize = 20_000;
+const EVENTS: usize = 5_000;
+/// Each time is the best of so many, ours and the peer's in turn: a machine that does something else meanwhile is slower, never faster.
+const TIMES: usize = 3;
+
+/// What the peer was measured to do.
+#[derive(Default)]
+struct Peer {
+    objects: Option<f64>,
+    bytes: Option<f64>,
+    events: Option<f64>,
+}
+
+pub(crate) fn run(most: usize) -> crate::Result {
+    let folder = std::env::temp_dir().join(format!("sanskube-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let result = table(&folder, most);
+    std::fs::remove_dir_all(&folder)?;
+    result
+}
+
+fn table(folder: &Path, most: usize) -> crate::Result {
+    let (list, events) = (folder.join("pods.json"), folder.join("events.jsonl"));
+    generator::write_list(LISTED, &mut BufWriter::new(File::create(&list)?))?;
+    let lines = lines(LISTED, EVENTS);
+    let mut file = BufWriter::new(File::create(&events)?);
+    lines.iter().try_for_each(|line| file.write_all(line.as_bytes()))?;
+    file.flush()?;
+
+    let bytes = std::fs::read(&list)?;
+    let (mut ours, mut event, mut skipped, mut allocations) = (f64::INFINITY, f64::INFINITY, f64::INFINITY, 0.0);
+    let mut peer = Peer::default();
+    for _ in 0..TIMES {
+        let Ingest { objects, seconds, .. } = ingest(&bytes);
+        ours = ours.min(seconds / objects as f64);
+        skipped = skipped.min(skip(&bytes)? / objects as f64);
+        let (mut fed, watch) = watched(LISTED);
+        let churn = churn(&mut fed, watch, &lines);
+        event = event.min(churn.seconds);
+        allocations = churn.allocations;
+        ask(&mut peer, &list, &events)?;
+    }
+    drop((bytes, lines));
+
+    println!("| what | measured | kube-rs | target | |\n|---|---|---|---|---|");
+    let row = |what: &str, measured: String, theirs: String, target: &str, met: Option<bool>| {
+        let met = match met {
+            Some(true) => "met",
+            Some(false) => "missed",
+            None => "not measured",
+        };
+        println!("| {what} | {measured} | {theirs} | {target} | {met} |");
+    };
+    let unknown = || String::from("?");
+    row(
+        "JSON list → decoded, indexed, told",
+        format!("{:.0} pods/s, {:.1} of skipping by serde_json", 1.0 / ours, skipped / ours),
+        peer.objects.map_or_else(unknown, |theirs| format!("{theirs:.0} pods/s: {:.1} ×", 1.0 / ours / theirs)),
+        "≥ 10 × kube-rs",
+        peer.objects.map(|theirs| 1.0 / ours >= 10.0 * theirs),
+    );
+    let sizes: Vec<Size> = sizes(most).map(size).collect();
+    if let Some(large) = sizes.last() {
+        row(
+            &format!("memory a pod of {}", large.pods),
+            format!("{} bytes", large.bytes),
+            peer.bytes
+                .map_or_else(unknown, |theirs| format!("{theirs:.0} bytes: {:.0} ×", theirs / large.bytes as f64)),
+            "≤ 250 bytes",
+            Some(large.bytes <= 250),
+        );
+        row(
+            "peak during a re-list",
+            format!("{:.2} ×", large.relist),
+            "".into(),
+            "≤ 1.1 × and a page",
+            Some(large.relist <= 1.1),
+        );
+    }
+    row(
+        "watch event decoded, stored, indexed, routed, queued",
+        format!("{:.2} µs, {allocations:.1} allocations", event * 1e6),
+        peer.events.map_or_else(unknown, |theirs| {
+            format!("{:.2} µs decoded and stored: {:.1} ×", 1e6 / theirs, 1.0 / event / theirs)
+        }),
+        "no allocation",
+        Some(allocations == 0.0),
+    );
+    let settled = settled()?;
+    row(
+        "settled sync of 50 pods",
+        format!("{:.2} µs, {:.1} allocations", settled.sync.as_secs_f64() * 1e6, settled.allocations),
+        "".into(),
+        "≤ 2 µs, no allocation",
+        Some(settled.sync.as_secs_f64() <= 2e-6 && settled.allocations == 0.0),
+    );
+    let queue = queue();
+    row(
+        "work queue: add, get, done",
+        format!("{:?}; delayed {:?}", queue.through, queue.delayed),
+        "".into(),
+        "≥ 10 × client-go",
+        None,
+    );
+    if let [small, .., large] = &sizes[..] {
+        let (cost, memory) = (large.event.seconds / small.event.seconds, large.bytes as f64 / small.bytes as f64);
+        row(
+            &format!("growth from {} to {} pods", small.pods, large.pods),
+            format!("an event {cost:.2} ×, a pod's memory {memory:.2} ×"),
+            "".into(),
+            "≤ 1.5 ×, linear",
+            Some(cost <= 1.5 && memory <= 1.1),
+        );
+    }
+    Ok(())
+}
+
+/// Runs the peer's program, if it was built, and keeps the best of what it prints.
+fn ask(peer: &mut Peer, list: &Path, events: &Path) -> crate::Result {
+    if !Path::new(PEER).exists() {
+        eprintln!("{PEER} is not built: no comparison");
+        return Ok(());
+    }
+    let output = Command::new(PEER).arg("ingest").arg(list).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    peer.objects = best(peer.objects, number(&text, "objects/s"));
+    peer.bytes = number(&text, "bytes an object");
+    let output = Command::new(PEER).arg("churn").args([list, events]).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    peer.events = best(peer.events, number(&text, "events/s"));
+    Ok(())
+}
+
+fn best(kept: Option<f64>, new: Option<f64>) -> Option<f64> {
+    kept.into_iter().chain(new).reduce(f64::max)
+}
+
+/// The number that stands before a unit.
+fn number(text: &str, unit: &str) -> Option<f64> {
+    let before = &text[..text.find(unit)?];
+    before.split_whitespace().next_back()?.parse().ok()
+}
