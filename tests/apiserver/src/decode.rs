@@ -76,7 +76,7 @@ fn complete(message: &Message, map: &mut Map<String, Value>) {
     // What is there is looked up in the message and not the other way around: objects have few of the fields they might have.
     map.retain(|key, v| {
         let named = message.position(key).map(|i| &message.fields[i]);
-        named.is_none_or(|f| !v.is_null() && !(f.omitempty && !f.pointer && is_omitted(f, v)))
+        !named.is_some_and(|f| v.is_null() || f.omitempty && !f.pointer && is_omitted(f, v))
     });
     for field in message.always() {
         if !map.contains_key(field.name)
