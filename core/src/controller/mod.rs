@@ -6,7 +6,7 @@
 //!                                            └────────────── handle_result ◄──┘
 //! ```
 //!
-//! [`Controllers`] is a [`Machine`] that watches any number of collections, each once, keeps each in one store, and tells any number of controllers which
+//! [`Controllers`] is a [`Machine`](crate::machine::Machine) that watches any number of collections, each once, keeps each in one store, and tells any number of controllers which
 //! keys to look at. What it cannot know is what to do about a key: that is the user's `reconcile`. So beside the two verbs of a machine it
 //! hands out keys ([`poll_key`](Controllers::poll_key)) and takes results ([`handle_result`](Controllers::handle_result)).
 //! Controllers and other readers join and leave at any time.
@@ -46,6 +46,7 @@
 //!
 //! Mirrors client-go's shared informer factories (`informers/factory.go`) and the way that `sample-controller` uses them.
 
+mod drive;
 #[cfg(feature = "std")]
 mod shared;
 mod source;
@@ -54,6 +55,7 @@ mod when;
 mod worker;
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
@@ -69,12 +71,11 @@ use crate::error::{Misuse, Refused};
 use crate::informer::{Change, HandlerId, HandlerOptions, Informer};
 use crate::key::Key;
 use crate::limits::Limits;
-use crate::machine::{Input, Machine, Output};
 use crate::manager::calls::Calls;
 use crate::object::Resource;
 use crate::recorder::{Event, Recorder};
 use crate::reflector::Config;
-use crate::request::{CallId, CallIds, Failure};
+use crate::request::{CallId, CallIds};
 use crate::store::{IndexFunction, Store};
 use crate::time::{Instant, Now};
 use source::{Collection, Sources};
@@ -105,6 +106,8 @@ pub struct Controllers {
     workers: Vec<Worker>,
     /// Which controller is asked first for a key, so that a busy one does not starve the others.
     turn: usize,
+    /// Whose the calls in flight are: the collections' numbers.
+    owners: BTreeMap<CallId, u32>,
     /// Calls of collections that are watched no more.
     cancels: Vec<CallId>,
     recorder: Recorder,
@@ -130,6 +133,7 @@ impl Controllers {
             sources: Sources::new(),
             workers: Vec::new(),
             turn: 0,
+            owners: BTreeMap::new(),
             cancels: Vec::new(),
             recorder: Recorder::new(limits, seed),
             calls: Calls::new(limits, None),
@@ -159,7 +163,10 @@ impl Controllers {
             return Err(Misuse::InUse);
         }
         let mut source = self.sources.remove(&watch.number).ok_or(Misuse::NotWatched)?;
-        self.cancels.extend(source.stop());
+        if let Some(id) = source.stop() {
+            self.owners.remove(&id);
+            self.cancels.push(id);
+        }
         Ok(())
     }
 
@@ -188,7 +195,7 @@ impl Controllers {
         let id = ControllerId(self.number());
         let worker = controller.join(now, id, &mut self.sources).ok_or(Misuse::NotWatched)?;
         self.workers.push(worker);
-        self.route(now);
+        self.route_all(now);
         Ok(id)
     }
 
@@ -230,7 +237,7 @@ impl Controllers {
     }
 
     /// The next key to reconcile, of whichever controller has one and room for it. Nothing is handed out before all collections that
-    /// the controller depends on are known, and nothing after [`Input::Stop`].
+    /// the controller depends on are known, and nothing after [`Input::Stop`](crate::machine::Input::Stop).
     pub fn poll_key(&mut self, now: Now) -> Option<Work> {
         if !matches!(self.state, State::Running) {
             return None;
@@ -321,134 +328,6 @@ impl Controllers {
     /// Forgets the controllers that have left and of which no key is being reconciled any more.
     fn bury(&mut self) {
         self.workers.retain(|worker| !worker.is_leaving() || !worker.is_idle());
-    }
-
-    /// Tells the controllers what has changed in the caches. Work is in proportion to the number of changes.
-    fn route(&mut self, now: Now) {
-        let mut keys = Vec::new();
-        let numbers: Vec<u32> = self.sources.keys().copied().collect();
-        for number in numbers {
-            let mut route = 0;
-            while let Some(source) = self.sources.get_mut(&number).filter(|source| route < source.routes()) {
-                let Some((controller, priority)) = source.next_change(route) else {
-                    route += 1;
-                    continue;
-                };
-                self.sources[&number].map_change(route, self.caches(), &mut |key| keys.push(key));
-                let worker = self.workers.iter_mut().find(|worker| worker.id == controller);
-                match worker {
-                    Some(worker) => keys.drain(..).for_each(|key| worker.add(now.instant, key, priority)),
-                    None => keys.clear(),
-                }
-            }
-        }
-    }
-
-    /// Gives an input to the one that waits for it.
-    fn deliver(&mut self, now: Now, input: Input<'_>) -> core::result::Result<(), Misuse> {
-        let known = match input {
-            Input::Timeout => {
-                for source in self.sources.values_mut() {
-                    source.handle_input(now, &input)?;
-                }
-                return Ok(());
-            }
-            Input::Stop => {
-                self.stop(now);
-                return Ok(());
-            }
-            Input::Body { call, bytes } => self.calls.handle_body(call, bytes),
-            Input::Head { call, head } => self.calls.handle_head(call, head),
-            Input::End { call } => self.handle_end(now, call, None),
-            Input::Failed { call, failure } => self.handle_end(now, call, Some(failure)),
-        };
-        if known || self.sources.values_mut().any(|source| source.handle_input(now, &input).is_ok()) {
-            Ok(())
-        } else {
-            Err(Misuse::UnknownCall)
-        }
-    }
-
-    fn stop(&mut self, now: Now) {
-        if matches!(self.state, State::Running) {
-            self.calls.forget_paused();
-            self.state = State::Stopping { until: now.instant + STOP_GRACE };
-        }
-    }
-
-    fn handle_end(&mut self, now: Now, call: CallId, failure: Option<Failure>) -> bool {
-        let Ok(ended) = self.calls.handle_end(now.instant, call, failure) else { return false };
-        if let Some(((), outcome)) = ended {
-            self.recorder.handle_outcome(outcome, now);
-        }
-        true
-    }
-
-    fn poll_running(&mut self, now: Now) -> Option<Output> {
-        if let Some((id, (), outcome)) = self.calls.poll_overdue(now.instant) {
-            self.recorder.handle_outcome(outcome, now);
-            return Some(Output::Cancel(id));
-        }
-        let Self { ids, sources, calls, recorder, .. } = self;
-        if let Some(output) = sources.values_mut().find_map(|source| source.poll_output(now, ids)) {
-            return Some(output);
-        }
-        if let Some(call) = calls.poll_due(now.instant, ids) {
-            return Some(Output::Call(call));
-        }
-        let request = if calls.has_room() { recorder.poll_request(now) } else { None };
-        request.and_then(|request| calls.begin(now.instant, ids, request, ())).map(Output::Call)
-    }
-
-    fn poll_stopping(&mut self, now: Now, until: Instant) -> Output {
-        if let Some(id) = self.sources.values_mut().find_map(|source| source.stop()) {
-            return Output::Cancel(id);
-        }
-        if until <= now.instant
-            && let Some(id) = self.calls.poll_abandoned()
-        {
-            return Output::Cancel(id);
-        }
-        if !self.calls.is_empty() {
-            return Output::Wait { until: Some(until) };
-        }
-        if !self.workers.iter().all(Worker::is_idle) {
-            return Output::Wait { until: None };
-        }
-        self.state = State::Stopped;
-        Output::Stopped
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        let sources = self.sources.values().map(|source| source.next_deadline());
-        let workers = self.workers.iter().map(|worker| worker.next_deadline(&self.sources));
-        let events = self.recorder.next_deadline().filter(|_| self.calls.has_room());
-        sources.chain(workers).chain([self.calls.next_deadline(), events]).flatten().min()
-    }
-}
-
-impl Machine for Controllers {
-    fn handle_input(&mut self, now: Now, input: Input<'_>) -> core::result::Result<(), Misuse> {
-        if !self.drained {
-            return Err(Misuse::NotDrained);
-        }
-        self.deliver(now, input)?;
-        self.route(now);
-        self.drained = false;
-        Ok(())
-    }
-
-    fn poll_output(&mut self, now: Now) -> Output {
-        let output = match (self.cancels.pop(), &self.state) {
-            (Some(id), _) => Output::Cancel(id),
-            (None, State::Running) => {
-                self.poll_running(now).unwrap_or_else(|| Output::Wait { until: self.next_deadline() })
-            }
-            (None, &State::Stopping { until }) => self.poll_stopping(now, until),
-            (None, State::Stopped) => Output::Stopped,
-        };
-        self.drained = matches!(output, Output::Wait { .. } | Output::Stopped);
-        output
     }
 }
 

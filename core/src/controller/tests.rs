@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::*;
+use crate::machine::{Input, Machine as _, Output};
 use crate::object::{MetadataOnly, Pod, ReplicaSet};
 use crate::recorder::{EventType, ObjectReference};
 use crate::request::{Call, Head};

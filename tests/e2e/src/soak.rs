@@ -108,9 +108,14 @@ pub fn soak(sanskube: &str, time: Duration) -> Soaked {
             before = Some(used(address));
         }
     }
-    cluster.server.with_api(|api, _| api.faults_mut().clear_rules());
+    cluster.server.with_api(|api, _| {
+        api.faults_mut().clear_rules();
+        api.faults_mut().close_watches_after(None);
+        api.faults_mut().cut_watches(0, 0);
+    });
     let pods = usize::try_from(wanted.iter().sum::<u64>()).expect("there are few");
-    let deadline = Instant::now() + PATIENCE;
+    // After so many failures a watch is begun again after up to a minute.
+    let deadline = Instant::now() + 3 * PATIENCE;
     loop {
         let settled = wanted.iter().enumerate().all(|(set, wanted)| cluster.available(&name(set)) == *wanted);
         if settled && cluster.pod_uids().len() == pods {
@@ -132,6 +137,7 @@ fn inventory(cluster: &Cluster) -> String {
             let (name, owners, deleted) =
                 (&meta["name"], &meta["ownerReferences"][0]["name"], &meta["deletionTimestamp"]);
             let (spec, status) = (&object["spec"]["replicas"], &object["status"]);
+            let status = if status["phase"].is_null() { status } else { &status["phase"] };
             let line = format!(
                 "{name} of {owners}, deleted {deleted}, wants {spec}, node {}: {status}\n",
                 object["spec"]["nodeName"]
