@@ -1,4 +1,4 @@
-//! Measures the state machine alone: pods, watchers and writes on one core.
+//! Measures the state machine alone: pods, watchers and writes, in the time of one core.
 //!
 //! `load [PODS] [WATCHERS] [WRITES]`, by default 100000, 50 and 20000.
 
@@ -14,6 +14,12 @@ fn rss() -> String {
         .map_or_else(|| "?".to_owned(), |kb| format!("{} MiB", kb.parse::<u64>().unwrap_or(0) / 1024))
 }
 
+/// Seconds that this process was on a core, which do not depend on who else uses the machine.
+fn on_core() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1e9
+}
+
 fn main() {
     let mut args = std::env::args().skip(1).map(|a| a.parse::<usize>().unwrap_or(0));
     let (pods, watchers, writes) =
@@ -22,7 +28,7 @@ fn main() {
     let mut now = Now { monotonic: Duration::ZERO, wall };
     let mut api = ApiServer::new(Config::default(), now);
     let owner = r#"[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"11111111-1111-4111-8111-111111111111","controller":true,"blockOwnerDeletion":true}]"#;
-    let begun = Instant::now();
+    let begun = on_core();
     for i in 0..pods {
         let body = format!(
             r#"{{"metadata":{{"name":"web-{i}","labels":{{"app":"web","pod-template-hash":"abcdef"}},"ownerReferences":{owner}}},"spec":{{"nodeName":"node-{}","containers":[{{"name":"c","image":"registry.example/app:1","ports":[{{"containerPort":80}}]}}]}}}}"#,
@@ -35,8 +41,8 @@ fn main() {
         }
         while api.poll_ready().is_some() {}
     }
-    let took = begun.elapsed();
-    println!("{pods} pods made in {took:?}: {:.0}/s, {} resident", pods as f64 / took.as_secs_f64(), rss());
+    let took = on_core() - begun;
+    println!("{pods} pods made in {took:.2} s of one core: {:.0}/s, {} resident", pods as f64 / took, rss());
     let mut open = Vec::new();
     for _ in 0..watchers {
         let target = format!("/api/v1/pods?watch=1&timeoutSeconds=3600&resourceVersion={}", api.resource_version());
@@ -45,7 +51,7 @@ fn main() {
             other => panic!("{other:?}"),
         }
     }
-    let begun = Instant::now();
+    let begun = on_core();
     let mut buffer = Vec::new();
     let mut bytes = 0;
     for i in 0..writes {
@@ -71,11 +77,11 @@ fn main() {
             }
         }
     }
-    let took = begun.elapsed();
+    let took = on_core() - begun;
     println!(
-        "{writes} status patches to {watchers} watchers in {took:?}: {:.0} writes/s, {:.0} MiB/s of frames, {} resident",
-        writes as f64 / took.as_secs_f64(),
-        bytes as f64 / took.as_secs_f64() / (1 << 20) as f64,
+        "{writes} status patches to {watchers} watchers in {took:.2} s of one core: {:.0} writes/s, {:.0} MiB/s of frames, {} resident",
+        writes as f64 / took,
+        bytes as f64 / took / (1 << 20) as f64,
         rss()
     );
     let begun = Instant::now();

@@ -175,7 +175,7 @@ impl ApiServer {
             let generation = path::int(&live, &["metadata", "generation"]).unwrap_or(0) + 1;
             path::meta_mut(&mut value).insert("generation".into(), generation.into());
         }
-        let answer = self.commit(cx, old, value)?;
+        let answer = self.commit(cx, old, &live, value)?;
         Ok(crate::subresource::scale_of_answer(kind, answer))
     }
 }

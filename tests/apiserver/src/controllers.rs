@@ -59,6 +59,9 @@ impl ApiServer {
     /// To be called after an object was removed.
     pub(crate) fn after_remove(&mut self, now: Now, table: usize, object: &Arc<Object>) {
         self.wake_table(table);
+        if table == DEFINITIONS {
+            self.undefine(now, object);
+        }
         if let Some(definition) = self.definition_of(&self.kinds.stored(table)).filter(|d| d.deleting) {
             let uid = definition.uid.clone();
             self.controllers.push(now.monotonic, &uid);

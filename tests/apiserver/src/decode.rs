@@ -73,20 +73,16 @@ pub(crate) fn zero_message(id: MessageId) -> Map<String, Value> {
 
 /// Drops what `omitempty` omits and adds what is always there.
 fn complete(message: &Message, map: &mut Map<String, Value>) {
-    for field in &message.fields {
-        match map.get(field.name) {
-            None | Some(Value::Null) => match absent(field) {
-                Some(v) => {
-                    map.insert(field.name.to_owned(), v);
-                }
-                None => {
-                    map.remove(field.name);
-                }
-            },
-            Some(v) if field.omitempty && !field.pointer && is_omitted(field, v) => {
-                map.remove(field.name);
-            }
-            Some(_) => {}
+    // What is there is looked up in the message and not the other way around: objects have few of the fields they might have.
+    map.retain(|key, v| {
+        let named = message.position(key).map(|i| &message.fields[i]);
+        !named.is_some_and(|f| v.is_null() || f.omitempty && !f.pointer && is_omitted(f, v))
+    });
+    for field in message.always() {
+        if !map.contains_key(field.name)
+            && let Some(v) = absent(field)
+        {
+            map.insert(field.name.to_owned(), v);
         }
     }
 }

@@ -19,35 +19,32 @@ use crate::time::{Now, rfc3339};
 impl ApiServer {
     /// To be called after a definition was written.
     pub(crate) fn define(&mut self, now: Now, definition: &Object) {
-        let value = definition.value();
-        if !definition.deleting {
-            let taken = self.kind_is_taken(&value);
-            if !taken {
-                let kinds = custom::kinds(&value);
-                let served = (path::text(&value, &["spec", "group"]), path::text(&value, &["spec", "names", "plural"]));
-                let fresh = self.kinds.table_of(served.0, served.1).is_none();
-                let table = Arc::make_mut(&mut self.kinds).define(kinds);
-                if fresh {
-                    self.watchers.resize(self.watchers.len().max(table + 1), Vec::new());
-                    self.store.clear(table);
-                }
-            }
-            self.rewrite(now, DEFINITIONS, &definition.key, |v| set_status(v, taken, &rfc3339(now.wall)));
-        } else if self
-            .kinds
-            .table_of(path::text(&value, &["spec", "group"]), path::text(&value, &["spec", "names", "plural"]))
-            .is_some()
-        {
-            let (time, due) = (rfc3339(now.wall), definition.uid.clone());
+        let time = rfc3339(now.wall);
+        if definition.deleting {
             self.rewrite(now, DEFINITIONS, &definition.key, |v| {
                 let message = "CustomResource deletion is in progress";
                 set_condition(v, "Terminating", true, "InstanceDeletionInProgress", message, &time);
             });
-            self.controllers.push(now.monotonic, &due);
-        } else {
-            let due = definition.uid.clone();
-            self.controllers.push(now.monotonic, &due);
+            self.controllers.push(now.monotonic, &definition.uid);
+            return;
         }
+        let value = definition.value();
+        let taken = self.kind_is_taken(&value);
+        if !taken {
+            let fresh = self.table_of(&value).is_none();
+            let table = Arc::make_mut(&mut self.kinds).define(custom::kinds(&value));
+            if fresh {
+                self.watchers.resize(self.watchers.len().max(table + 1), Vec::new());
+                self.store.clear(table);
+            }
+        }
+        self.rewrite(now, DEFINITIONS, &definition.key, |v| set_status(v, taken, &time));
+    }
+
+    /// The table of a definition's objects, if the definition is in effect.
+    fn table_of(&self, definition: &Obj) -> Option<usize> {
+        let text = |p: &[&str]| path::text(definition, p);
+        self.kinds.table_of(text(&["spec", "group"]), text(&["spec", "names", "plural"]))
     }
 
     /// Another definition of the group has its kind already.
@@ -63,11 +60,7 @@ impl ApiServer {
         let Some(definition) = self.store.get(DEFINITIONS, key).cloned().filter(|d| d.deleting) else {
             return;
         };
-        let value = definition.value();
-        let table = self
-            .kinds
-            .table_of(path::text(&value, &["spec", "group"]), path::text(&value, &["spec", "names", "plural"]));
-        if let Some(table) = table {
+        if let Some(table) = self.table_of(&definition.value()) {
             let kind = self.kinds.stored(table);
             let objects = self.store.table(table).snapshot("", None, None).unwrap_or_default();
             for object in objects.iter().filter(|o| !o.deleting) {
@@ -76,14 +69,26 @@ impl ApiServer {
             if !self.store.table(table).objects.is_empty() {
                 return;
             }
-            self.close_table(table);
-            Arc::make_mut(&mut self.kinds).withdraw(table);
         }
         self.rewrite(now, DEFINITIONS, key, |v| {
             if let Some(list) = path::meta_mut(v).get_mut("finalizers").and_then(Value::as_array_mut) {
                 list.retain(|f| f != FINALIZER);
             }
         });
+    }
+
+    /// To be called after a definition was removed: its kinds are served no more. Objects that are still there, because someone
+    /// took the finalizer away, go with it.
+    pub(crate) fn undefine(&mut self, now: Now, definition: &Object) {
+        let Some(table) = self.table_of(&definition.value()) else {
+            return;
+        };
+        let kind = self.kinds.stored(table);
+        for object in self.store.table(table).snapshot("", None, None).unwrap_or_default() {
+            self.remove(now, &kind, &object);
+        }
+        self.close_table(table);
+        Arc::make_mut(&mut self.kinds).withdraw(table);
     }
 
     /// The definition of a custom kind.

@@ -9,15 +9,16 @@ pub(crate) fn message(id: MessageId, map: &Map<String, Value>, out: &mut Vec<u8>
     out.push(b'{');
     let mut first = true;
     let message = schema().message(id);
-    for field in &message.fields {
-        if let Some(v) = map.get(field.name) {
-            separate(&mut first, out);
-            key(field.name, out);
-            value(&field.ty, v, out);
-        }
+    let mut named: Vec<(usize, &Value)> = map.iter().filter_map(|(k, v)| message.position(k).map(|i| (i, v))).collect();
+    named.sort_unstable_by_key(|(i, _)| *i);
+    for (i, v) in named {
+        let field = &message.fields[i];
+        separate(&mut first, out);
+        key(field.name, out);
+        value(&field.ty, v, out);
     }
     if message.rest.is_some() {
-        for (k, v) in map.iter().filter(|(k, _)| message.fields.iter().all(|f| f.name != k.as_str())) {
+        for (k, v) in map.iter().filter(|(k, _)| message.position(k).is_none()) {
             separate(&mut first, out);
             key(k, out);
             any(v, out);

@@ -70,11 +70,23 @@ pub(crate) struct Message {
     /// What fields are that are not named, if there may be such.
     pub(crate) rest: Option<Field>,
     by_name: HashMap<&'static str, usize>,
+    /// Which fields are there even if nobody gave them a value.
+    always: Vec<usize>,
 }
 
 impl Message {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        self.by_name.get(name).map(|i| &self.fields[*i]).or(self.rest.as_ref())
+        self.position(name).map(|i| &self.fields[i]).or(self.rest.as_ref())
+    }
+
+    /// Which of the fields it is that has this name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The fields that are there even if nobody gave them a value.
+    pub(crate) fn always(&self) -> impl Iterator<Item = &Field> {
+        self.always.iter().map(|i| &self.fields[*i])
     }
 
     /// The Go name of the struct, without its package.
@@ -113,7 +125,14 @@ impl Schema {
                 let word = words.next();
                 let (atomic, open) = (word == Some("atomic"), word == Some("open"));
                 let rest = open.then(|| Field::new("", 0, Type::Any));
-                messages.push(Message { name, atomic, fields: Vec::new(), rest, by_name: HashMap::new() });
+                messages.push(Message {
+                    name,
+                    atomic,
+                    fields: Vec::new(),
+                    rest,
+                    by_name: HashMap::new(),
+                    always: Vec::new(),
+                });
                 continue;
             }
             let owner = messages.len() - 1;
@@ -152,6 +171,7 @@ impl Schema {
         }
         for m in &mut messages {
             m.by_name = m.fields.iter().enumerate().map(|(i, f)| (f.name, i)).collect();
+            m.always = (0..m.fields.len()).filter(|i| m.fields[*i].is_always_there()).collect();
         }
         Self { messages, ids }
     }
@@ -173,6 +193,13 @@ impl Field {
             merge_key: "",
             retain_keys: false,
         }
+    }
+
+    /// `omitempty` omits no struct, and nothing that has a marshaller of its own.
+    fn is_always_there(&self) -> bool {
+        use Type::{Duration, IntOrString, Message, MicroTime, Quantity, Time};
+        let marshals = matches!(self.ty, Duration | IntOrString | Message(_) | MicroTime | Quantity | Time);
+        !self.omitzero && (!self.omitempty || marshals && !self.pointer)
     }
 
     fn copy(&self) -> Self {

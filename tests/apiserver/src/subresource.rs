@@ -139,7 +139,7 @@ impl ApiServer {
             let generation = path::int(&before, &["metadata", "generation"]).unwrap_or(0) + 1;
             path::meta_mut(&mut value).insert("generation".into(), generation.into());
         }
-        let answer = self.commit(cx, old, value)?;
+        let answer = self.commit(cx, old, &before, value)?;
         Ok(scale_of_answer(kind, answer))
     }
 
@@ -192,7 +192,7 @@ impl ApiServer {
                 "type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": time,
             }),
         );
-        self.commit(cx, &old, value)?;
+        self.commit(cx, &old, &old.value(), value)?;
         Ok(Answer::Success { status: 201, details: None })
     }
 
@@ -219,7 +219,7 @@ impl ApiServer {
                     "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
                 }),
             );
-            self.commit(cx, &old, value)?;
+            self.commit(cx, &old, &old.value(), value)?;
         }
         self.delete_object(cx.now, cx.kind(), &cx.key(), &options)?;
         Ok(Answer::Success { status: 201, details: None })

@@ -122,22 +122,28 @@ impl ApiServer {
         if !causes.is_empty() {
             return Err(ApiError::invalid(kind.stored_group(), &kind.kind, &old.key.name, &causes));
         }
-        self.commit(cx, old, value)
+        self.commit(cx, old, &old_value, value)
     }
 
-    /// Writes an update that is known to be right.
-    pub(crate) fn commit(&mut self, cx: &Context<'_>, old: &Arc<Object>, mut value: Obj) -> Result<Answer, ApiError> {
+    /// Writes an update that is known to be right, if it changes anything.
+    pub(crate) fn commit(
+        &mut self,
+        cx: &Context<'_>,
+        old: &Arc<Object>,
+        old_value: &Obj,
+        mut value: Obj,
+    ) -> Result<Answer, ApiError> {
         let kind = cx.kind();
         json::meta_mut(&mut value).insert("resourceVersion".into(), old.rv.to_string().into());
-        let candidate = build(kind, &value, old.rv);
-        if candidate.json == old.json {
+        if value == *old_value {
             return Ok(Answer::Object { status: 200, object: old.clone() });
         }
-        if cx.dry_run() {
-            return Ok(Answer::Object { status: 200, object: Arc::new(candidate) });
-        }
-        if is_finished(&value, kind) {
-            self.remove(cx.now, kind, old);
+        let finished = is_finished(&value, kind);
+        if cx.dry_run() || finished {
+            let candidate = build(kind, &value, old.rv);
+            if !cx.dry_run() {
+                self.remove(cx.now, kind, old);
+            }
             return Ok(Answer::Object { status: 200, object: Arc::new(candidate) });
         }
         let sealed = self.seal(kind, &mut value);

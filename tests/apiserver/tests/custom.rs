@@ -247,6 +247,29 @@ fn a_definition_that_is_deleted_takes_its_objects_with_it() {
 }
 
 #[test]
+fn a_definition_without_its_finalizer_takes_its_objects_with_it_at_once() {
+    let mut world = defined();
+    let mut owned = tab("owned");
+    let owner = world.create(TABS, &tab("owner"));
+    owned["metadata"]["finalizers"] = json!(["example.com/held"]);
+    owned["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "stable.example.com/v1", "kind": "CronTab", "name": "owner", "uid": owner["metadata"]["uid"],
+    }]);
+    world.create(TABS, &owned);
+    let path = format!("{DEFINITIONS}/{NAME}");
+    assert_eq!(world.send("PATCH", &path, &json!({ "metadata": { "finalizers": null } })).0, 200);
+    assert_eq!(world.delete(&path), 200);
+    assert_eq!(world.get(TABS).0, 404);
+    // Another kind may get their place.
+    let mut other = definition();
+    other["metadata"]["name"] = json!("others.stable.example.com");
+    other["spec"]["names"] = json!({ "plural": "others", "kind": "Other" });
+    world.create(DEFINITIONS, &other);
+    world.api.handle_timeout(world.now);
+    assert_eq!(world.get("/apis/stable.example.com/v1/others").1["items"], json!([]));
+}
+
+#[test]
 fn a_namespace_that_ends_takes_custom_objects_with_it() {
     let mut world = defined();
     world.create("/api/v1/namespaces", &json!({ "metadata": { "name": "short" } }));

@@ -162,17 +162,21 @@ fn ten_thousand_idle_connections_cost_little_and_stall_nobody() {
     works(&server);
 }
 
-/// Opens connections and says nothing, until its input ends.
+/// Opens connections and then says nothing, until its input ends.
 #[test]
 #[ignore = "a part of ten_thousand_idle_connections_cost_little_and_stall_nobody"]
 fn the_clients_of_another_test() {
     const THREADS: usize = 20;
     let variable = |name: &str| std::env::var(name).expect("the other test sets it");
     let (address, idle): (_, usize) = (variable("ADDRESS"), variable("IDLE").parse().expect("it is a number"));
-    // Many at once, since one that comes while the queue of the listener is full has to wait a second.
-    let open = move || -> Vec<_> {
-        (0..idle / THREADS).map(|_| TcpStream::connect(&address).expect("the server listens")).collect()
+    // Each has asked for something before it idles, so that no more wait to be accepted than there are threads.
+    let one = move |_| {
+        let mut stream = TcpStream::connect(&address).expect("the server listens");
+        stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").expect("it reads");
+        assert!(stream.read(&mut [0; 1024]).expect("it answers") > 0);
+        stream
     };
+    let open = move || (0..idle / THREADS).map(one).collect::<Vec<_>>();
     let threads: Vec<_> = (0..THREADS).map(|_| std::thread::spawn(open.clone())).collect();
     let connections: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("it connects")).collect();
     let _ = std::io::stdin().read(&mut [0]);
