@@ -32,8 +32,23 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         check.fail("the order depends on that of the input");
     }
 
-    // Whoever stands in an earlier group goes first.
+    // Whoever stands in an earlier group goes first. Where upstream's comparison is no ordering, its pairs stand here.
     let groups: Vec<Vec<&str>> = want["groups"].as_array().into_iter().flatten().map(names).collect();
+    if want["lessPairs"].is_null() {
+        let (mut grouped, mut every) = (groups.concat(), given().map(Object::name).collect::<Vec<_>>());
+        grouped.sort_unstable();
+        every.sort_unstable();
+        if !want["groups"].is_array() || grouped != every || groups.iter().any(Vec::is_empty) {
+            check.fail(format!("the groups {} are not the pods {every:?}", want["groups"]));
+            return;
+        }
+        if !is_choice(&want["delete"]) {
+            check.fail(format!("delete: {} is no choice", want["delete"]));
+        }
+    } else if !want["groups"].is_null() || !want["delete"].is_null() {
+        check.fail("groups, or a choice, beside pairs");
+        return;
+    }
     for (earlier, later) in groups.iter().zip(groups.iter().skip(1)) {
         let (last, first) = (earlier.iter().map(|name| place[name]).max(), later.iter().map(|name| place[name]).min());
         if last >= first {
@@ -65,6 +80,20 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
             check.fail(format!("delete: wanted {delete}, got {chosen:?}"));
         }
     }
+}
+
+/// Whether this is what upstream may choose: the certain ones, and so many of a tie, some but not all.
+fn is_choice(delete: &Value) -> bool {
+    let all_names = |list: &Value| list.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    let any_of = &delete["anyOf"];
+    let tie = || {
+        let (count, of) = (number(&any_of["count"]), names(&any_of["of"]));
+        all_names(&any_of["of"])
+            && (1..of.len()).contains(&count)
+            && of.iter().collect::<BTreeSet<_>>().len() == of.len()
+            && names(&delete["must"]).iter().all(|name| !of.contains(name))
+    };
+    all_names(&delete["must"]) && (any_of.is_null() || tie())
 }
 
 /// Ranks in the reverse order of the pods.
