@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{Check, same};
 use super::api::Api;
+use super::world::list;
 use super::{logged, pods, same_error, set, time};
 
 pub(in super::super) fn replay(case: &Value, check: &mut Check) {
@@ -34,6 +35,9 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let mut requests: Vec<Value> = api.log.iter().map(|(verb, request)| logged(verb, request)).collect();
     let mut wanted = want["requests"].as_array().cloned().unwrap_or_default();
     let result = update.result().expect("no request is to be made, so it has ended");
+    for request in wanted.iter().filter(|request| request["verb"] == "update_status") {
+        shown.check_kept(&request["body"]["status"], check);
+    }
     for request in requests.iter_mut().chain(&mut wanted) {
         let rest = shown.rest(&request["body"]["status"]);
         if !request["body"].is_null() {
@@ -64,6 +68,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         let got = json!({"minReadySeconds": written.min_ready_seconds(), "resourceVersion": written.meta().resource_version.to_string(),
             "status": shown.rest(&json!(written.status()))});
         let mut wanted = want["result"].clone();
+        shown.check_kept(&wanted["status"], check);
         wanted["status"] = shown.rest(&wanted["status"]);
         check.same("result", &wanted, &got);
     } else {
@@ -81,6 +86,7 @@ pub(super) struct FailureShown {
     pub(super) differs: bool,
     before: Option<Value>,
     happened: Vec<String>,
+    want: Option<Value>,
     got: Option<Value>,
 }
 
@@ -93,11 +99,12 @@ impl FailureShown {
         };
         let (before, want, got) = (of(before), of(want), of(got));
         let differs = before.is_some() && !happened.is_empty() && !same(&json!(want), &json!(got));
-        Self { differs, before, happened, got }
+        Self { differs, before, happened, want, got }
     }
 
-    /// Checks that what is shown is what has happened, and not what was shown before.
+    /// Checks that what is shown is what has happened, and not what was shown before; and that upstream has kept that.
     pub(super) fn check(&self, check: &mut Check) {
+        self.check_kept(&json!({"conditions": [self.want]}), check);
         let Some(got) = &self.got else {
             check.fail("the failure is not shown");
             return;
@@ -108,6 +115,14 @@ impl FailureShown {
         let has_happened = self.happened.iter().any(|message| got["message"] == **message);
         if got["status"] != "True" || !has_happened || !news {
             check.fail(format!("shown is {got}, happened has {:?}", self.happened));
+        }
+    }
+
+    /// Checks that a wanted status shows what was shown before, if what is shown here differs.
+    pub(super) fn check_kept(&self, want: &Value, check: &mut Check) {
+        let first = list(&want["conditions"]).find(|condition| condition["type"] == REPLICA_FAILURE);
+        if self.differs && !same(&json!(self.before), &json!(first)) {
+            check.fail(format!("upstream keeps {:?}, wanted is {first:?}", self.before));
         }
     }
 
