@@ -42,7 +42,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
             check.fail(format!("the groups {} are not the pods {every:?}", want["groups"]));
             return;
         }
-        if !is_choice(&want["delete"]) {
+        if !is_choice(&want["delete"], &groups) {
             check.fail(format!("delete: {} is no choice", want["delete"]));
         }
     } else if !want["groups"].is_null() || !want["delete"].is_null() {
@@ -82,18 +82,20 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     }
 }
 
-/// Whether this is what upstream may choose: the certain ones, and so many of a tie, some but not all.
-fn is_choice(delete: &Value) -> bool {
-    let all_names = |list: &Value| list.as_array().is_some_and(|list| list.iter().all(Value::is_string));
-    let any_of = &delete["anyOf"];
-    let tie = || {
-        let (count, of) = (number(&any_of["count"]), names(&any_of["of"]));
-        all_names(&any_of["of"])
-            && (1..of.len()).contains(&count)
-            && of.iter().collect::<BTreeSet<_>>().len() == of.len()
-            && names(&delete["must"]).iter().all(|name| !of.contains(name))
-    };
-    all_names(&delete["must"]) && (any_of.is_null() || tie())
+/// Whether this is what upstream may choose: the certain ones, and of a group that is tied some but not all.
+fn is_choice(delete: &Value, groups: &[Vec<&str>]) -> bool {
+    fn sorted(mut names: Vec<&str>) -> Vec<&str> {
+        names.sort_unstable();
+        names
+    }
+    let (must, any_of) = (sorted(names(&delete["must"])), &delete["anyOf"]);
+    let tied = sorted(names(&any_of["of"]));
+    let cut = |at: usize| must == sorted(groups[..at].concat());
+    if any_of.is_null() {
+        return delete["must"].is_array() && (0..=groups.len()).any(cut);
+    }
+    let at = groups.iter().position(|group| sorted(group.clone()) == tied);
+    at.is_some_and(cut) && (1..tied.len()).contains(&number(&any_of["count"]))
 }
 
 /// Ranks in the reverse order of the pods.
