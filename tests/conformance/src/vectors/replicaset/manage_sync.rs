@@ -11,7 +11,7 @@ use sanskube::request::{Method, Outcome, Request};
 use serde_json::{Value, json};
 
 use super::super::{Check, same};
-use super::status::{FailureShown, another_uid_read};
+use super::status::{FailureShown, another_uid_read, check_retry};
 use super::world::{World, list, text};
 use super::{body_of, ops};
 
@@ -166,6 +166,9 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
             check.fail(format!("{place}the status of another set was written"));
         }
         if let Some(updates) = want["statusUpdates"].as_array_mut() {
+            if let [.., first, second] = &updates[..] {
+                check_retry(&first["body"], &second["body"], check);
+            }
             updates.pop();
         }
         if let Some(phases) = want["phases"].as_array_mut() {
