@@ -9,6 +9,8 @@ use serde_json::Value;
 pub struct Check {
     pub(crate) failures: Vec<String>,
     pub(crate) rules: BTreeMap<&'static str, usize>,
+    /// How many operations were not compared, for a rule had led to another state than the recorded one.
+    pub(crate) skipped_ops: usize,
 }
 
 impl Check {
@@ -30,10 +32,16 @@ impl Check {
         *self.rules.entry(rule).or_default() += 1;
     }
 
+    /// Says that so many operations are not compared: a rule has led to another state than the recorded one.
+    pub fn skip_ops(&mut self, ops: usize) {
+        self.skipped_ops += ops;
+    }
+
     pub(crate) fn add_rules(&mut self, other: &Self) {
         for (rule, times) in &other.rules {
             *self.rules.entry(rule).or_default() += times;
         }
+        self.skipped_ops += other.skipped_ops;
     }
 }
 

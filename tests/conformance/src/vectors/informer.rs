@@ -34,12 +34,15 @@ fn replay_with(recreated: Recreated, case: &Value, check: &mut Check) {
     }
     let mut script = Script::new(&case, recreated);
     let mut rules = Rules::default();
+    let mut left = ops(&case).count();
     for (place, name, op, want) in ops(&case) {
+        left -= 1;
         if !script.apply(name, op) {
             return check.fail(format!("{place}: nothing here does that"));
         }
         if has_no_version(op) {
             // From here on client-go is somewhere else.
+            check.skip_ops(left + 1);
             return check.apply_rule(NO_VERSION);
         }
         let (mut want, mut got) = (want.clone(), script.take(name == "stop"));
@@ -55,6 +58,7 @@ fn replay_with(recreated: Recreated, case: &Value, check: &mut Check) {
         }
         check.same(&format!("{place}, with {recreated:?}"), &want, &got);
         if ends {
+            check.skip_ops(left);
             break;
         }
     }

@@ -118,6 +118,9 @@ pub fn run_file(path: &Path) -> bool {
     for (rule, times) in &total.rules {
         println!("    rule {rule}: {times} ops");
     }
+    if total.skipped_ops > 0 {
+        println!("    {} ops not compared after a rule", total.skipped_ops);
+    }
     failed == 0 && passed > 0
 }
 

@@ -32,8 +32,23 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         check.fail("the order depends on that of the input");
     }
 
-    // Whoever stands in an earlier group goes first.
+    // Whoever stands in an earlier group goes first. Where upstream's comparison is no ordering, its pairs stand here.
     let groups: Vec<Vec<&str>> = want["groups"].as_array().into_iter().flatten().map(names).collect();
+    if want["lessPairs"].is_null() {
+        let (mut grouped, mut every) = (groups.concat(), given().map(Object::name).collect::<Vec<_>>());
+        grouped.sort_unstable();
+        every.sort_unstable();
+        if !want["groups"].is_array() || grouped != every || groups.iter().any(Vec::is_empty) {
+            check.fail(format!("the groups {} are not the pods {every:?}", want["groups"]));
+            return;
+        }
+        if !is_choice(&want["delete"], &groups) {
+            check.fail(format!("delete: {} is no choice", want["delete"]));
+        }
+    } else if !want["groups"].is_null() || !want["delete"].is_null() {
+        check.fail("groups, or a choice, beside pairs");
+        return;
+    }
     for (earlier, later) in groups.iter().zip(groups.iter().skip(1)) {
         let (last, first) = (earlier.iter().map(|name| place[name]).max(), later.iter().map(|name| place[name]).min());
         if last >= first {
@@ -65,6 +80,22 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
             check.fail(format!("delete: wanted {delete}, got {chosen:?}"));
         }
     }
+}
+
+/// Whether this is what upstream may choose: the certain ones, and of a group that is tied some but not all.
+fn is_choice(delete: &Value, groups: &[Vec<&str>]) -> bool {
+    fn sorted(mut names: Vec<&str>) -> Vec<&str> {
+        names.sort_unstable();
+        names
+    }
+    let (must, any_of) = (sorted(names(&delete["must"])), &delete["anyOf"]);
+    let tied = sorted(names(&any_of["of"]));
+    let cut = |at: usize| must == sorted(groups[..at].concat());
+    if any_of.is_null() {
+        return delete["must"].is_array() && (0..=groups.len()).any(cut);
+    }
+    let at = groups.iter().position(|group| sorted(group.clone()) == tied);
+    at.is_some_and(cut) && (1..tied.len()).contains(&number(&any_of["count"]))
 }
 
 /// Ranks in the reverse order of the pods.

@@ -10,12 +10,12 @@ use sanskube::uid::Uid;
 use serde_json::{Value, json};
 
 use super::super::Check;
-use super::number;
+use super::{number, ops};
 
 pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let mut expectations = Expectations::new();
     let mut now = Instant::from_millis(1_000_000_000);
-    for (i, op) in case["ops"].as_array().into_iter().flatten().enumerate() {
+    for (i, op) in ops(case, check).iter().enumerate() {
         let (name, args) = (op["op"].as_str().unwrap_or_default(), &op["args"]);
         // The key of a set stands for its uid.
         let owner = Uid::new(args["key"].as_str().unwrap_or_default());
@@ -40,7 +40,11 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
             }
             _ => check.fail(format!("unknown op {name}")),
         }
-        if !op["want"].is_null() {
+        if op["want"].is_null() {
+            if name != "advance" {
+                check.fail(format!("op {i} {name}: nothing is wanted"));
+            }
+        } else {
             let satisfied = expectations.are_satisfied(&owner, &ResourceVersion::NONE, now);
             check.same(&format!("op {i} {name}: satisfied"), &op["want"]["satisfied"], &json!(satisfied));
             let state = expectations.get(&owner).map_or(Value::Null, describe);

@@ -11,18 +11,19 @@ use sanskube::request::{Method, Outcome, Request};
 use serde_json::{Value, json};
 
 use super::super::{Check, same};
-use super::body_of;
-use super::status::{FailureShown, another_uid_read};
+use super::status::{FailureShown, another_uid_read, check_retry};
 use super::world::{World, list, text};
+use super::{body_of, ops};
 
 pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let mut world = World::new(&case["input"]);
     let api = &case["input"]["api"];
-    if case["ops"].is_null() {
+    if case["ops"].is_null() && case["want"].is_object() {
         sync(&mut world, api, "", text(&case["input"]["key"]), &case["want"], check);
         return;
     }
-    for (i, op) in list(&case["ops"]).enumerate() {
+    let ops = ops(case, check);
+    for (i, op) in ops.iter().enumerate() {
         let (name, args) = (text(&op["op"]), &op["args"]);
         match name {
             "advance" => world.now = world.now.after(Duration::from_nanos(args["ns"].as_u64().unwrap_or(0))),
@@ -30,6 +31,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
             "sync" => {
                 let place = format!("op {i} sync: ");
                 if sync(&mut world, api, &place, text(&args["key"]), &op["want"], check) == Comparable::No {
+                    check.skip_ops(ops.len() - i - 1);
                     return;
                 }
             }
@@ -48,9 +50,9 @@ enum Comparable {
 }
 
 /// What a sync did.
-struct Synced {
+pub(super) struct Synced {
     finish: Finish,
-    events: Vec<Event>,
+    pub(super) events: Vec<Event>,
     requests: Vec<(&'static str, Request)>,
     /// The causes that refusals told.
     causes: BTreeSet<String>,
@@ -58,7 +60,7 @@ struct Synced {
     conflicts: BTreeSet<String>,
 }
 
-fn run(world: &mut World, key: &str) -> Synced {
+pub(super) fn run(world: &mut World, key: &str) -> Synced {
     let caches = Caches { pods: &world.pods, sets: &world.sets };
     let mut sync = world.controller.begin_sync(&Key::explicit(key), caches, world.now);
     let logged_before = world.api.log.len();
@@ -121,7 +123,18 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
     if synced.causes.contains("NamespaceTerminating") {
         check.apply_rule("namespace-ending");
         let created = synced.events.iter().filter(|event| event.reason == "SuccessfulCreate").count();
-        check_namespace_ending(place, &want, &got, created, check);
+        check_namespace_ending(place, &want, &got, &before, created, check);
+        let replaced = matches!(synced.finish.result, Err(SyncFailure::Status(CallFailure::Replaced { .. })));
+        if same(&want["events"], &got["events"]) && !replaced {
+            // Upstream has made and been refused the same, so it ends the same.
+            check.same(&format!("{place}queue"), &want["queue"], &got["queue"]);
+            same_failure(place, &want["error"], &synced.finish.result, check);
+            if list(&got["events"]).all(|event| event["reason"] != "FailedCreate") {
+                for field in ["statusUpdates", "phases", "guard"] {
+                    check.same(&format!("{place}{field}"), &want[field], &got[field]);
+                }
+            }
+        }
         return Comparable::No;
     }
     let mut comparable = Comparable::Yes;
@@ -132,11 +145,13 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
     }
     if met_by_version && got["phases"] != want["phases"] {
         check.apply_rule("met-by-version");
+        check.skip_ops(1);
         return Comparable::No;
     }
     if world.expected_without_set(key) {
         check.apply_rule("expectations-belong-to-a-uid");
         if got["phases"] != want["phases"] {
+            check.skip_ops(1);
             return Comparable::No;
         }
         want["expectations"].take();
@@ -151,6 +166,9 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
             check.fail(format!("{place}the status of another set was written"));
         }
         if let Some(updates) = want["statusUpdates"].as_array_mut() {
+            if let [.., first, second] = &updates[..] {
+                check_retry(&first["body"], &second["body"], check);
+            }
             updates.pop();
         }
         if let Some(phases) = want["phases"].as_array_mut() {
@@ -182,6 +200,9 @@ fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, ch
     if shown.differs && !status(&got).is_null() {
         check.apply_rule("newer-failure-is-shown");
         shown.check(check);
+        for update in list(&want["statusUpdates"]) {
+            shown.check_kept(&update["body"]["status"], check);
+        }
         comparable = Comparable::No;
         if status(&want).is_null() {
             // What is shown has changed, so it is written; else all is the same.
@@ -242,7 +263,7 @@ fn describe(synced: &Synced, world: &World, key: &str) -> Value {
         "expectations": world.expectations_of(key), "guard": world.guard_of(key)})
 }
 
-fn describe_events(events: &[Event], made: &BTreeSet<String>) -> Value {
+pub(super) fn describe_events(events: &[Event], made: &BTreeSet<String>) -> Value {
     let mut counts: BTreeMap<String, (Value, u64)> = BTreeMap::new();
     for event in events {
         let mut message = event.message.clone();
@@ -250,9 +271,13 @@ fn describe_events(events: &[Event], made: &BTreeSet<String>) -> Value {
             message = message.replace(name, "<generated>");
         }
         let object = &event.object;
-        let described = json!({"type": event.event_type.as_str(), "reason": event.reason, "message": message, "involvedObject": {
+        let mut described = json!({"type": event.event_type.as_str(), "reason": event.reason, "message": message, "involvedObject": {
             "kind": object.kind, "namespace": object.namespace, "name": object.name, "uid": object.uid.to_string(),
             "apiVersion": object.api_version, "resourceVersion": object.resource_version}});
+        // Go leaves empty texts out.
+        if let Some(object) = described["involvedObject"].as_object_mut() {
+            object.retain(|_, value| value != "");
+        }
         counts.entry(described.to_string()).or_insert((described, 0)).1 += 1;
     }
     let mut events: Vec<Value> = counts
@@ -291,14 +316,18 @@ fn took_delete_preconditions(got: &mut Value, cached: &BTreeMap<String, Value>, 
 }
 
 /// The namespace is ending: no more is tried after the batch that was told so, and only what was created is expected.
-fn check_namespace_ending(place: &str, want: &Value, got: &Value, created: usize, check: &mut Check) {
+fn check_namespace_ending(place: &str, want: &Value, got: &Value, before: &Value, created: usize, check: &mut Check) {
     let count = |of: &Value| of["creates"]["count"].as_u64().unwrap_or(0);
     if count(got) == 0 || count(got) > count(want) {
         check.fail(format!("{place}creates: wanted 1 to {}, got {}", count(want), count(got)));
     }
+    for field in ["path", "body", "bodiesDiffer"] {
+        check.same(&format!("{place}creates.{field}"), &want["creates"][field], &got["creates"][field]);
+    }
     for field in ["deletes", "patches", "gets"] {
         check.same(&format!("{place}{field}"), &want[field], &got[field]);
     }
+    check.same(&format!("{place}last status"), &last_status(want, before), &last_status(got, before));
     // What upstream goes on to try may succeed or fail in other ways; nothing is told here that it does not tell.
     for event in list(&got["events"]) {
         let told = list(&want["events"]).any(|other| {
@@ -311,6 +340,10 @@ fn check_namespace_ending(place: &str, want: &Value, got: &Value, created: usize
         }
     }
     check.same(&format!("{place}expectations.adds"), &json!(created), &got["expectations"]["adds"]);
+    for field in ["dels", "podKeys"] {
+        let (want, got) = (&want["expectations"][field], &got["expectations"][field]);
+        check.same(&format!("{place}expectations.{field}"), want, got);
+    }
 }
 
 /// Takes out all that upstream says about pods that were not as in the cache: an event for each, and a condition.
@@ -328,20 +361,8 @@ fn forget_conflicts(
             !message.is_some_and(|message| synced.conflicts.contains(message))
         });
     }
-    let without_failure = |status: &Value| {
-        let mut status = status.clone();
-        status["observedGeneration"].take();
-        if let Some(conditions) = status["conditions"].as_array_mut() {
-            conditions.retain(|condition| condition["type"] != "ReplicaFailure");
-        }
-        status
-    };
     // The status is the same but for the condition, and that alone may be why one side writes it, or the other does.
-    let last = |of: &Value| {
-        let written = of["statusUpdates"].as_array().and_then(|updates| updates.last()).cloned();
-        without_failure(&written.map_or_else(|| before.clone(), |mut update| update["body"]["status"].take()))
-    };
-    check.same(&format!("{place}last status"), &last(want), &last(got));
+    check.same(&format!("{place}last status"), &last_status(want, before), &last_status(got, before));
     if matches!(synced.finish.result, Err(SyncFailure::StalePods)) && got.to_string().contains("ReplicaFailure") {
         check.fail(format!("{place}a pod that has changed is shown as a failure"));
     }
@@ -349,6 +370,17 @@ fn forget_conflicts(
         want[field].take();
         got[field].take();
     }
+}
+
+/// The status that was written last, or else the one `before`, without what it shows of failures.
+fn last_status(of: &Value, before: &Value) -> Value {
+    let written = list(&of["statusUpdates"]).last().map(|update| &update["body"]["status"]);
+    let mut status = written.unwrap_or(before).clone();
+    status["observedGeneration"].take();
+    if let Some(conditions) = status["conditions"].as_array_mut() {
+        conditions.retain(|condition| condition["type"] != "ReplicaFailure");
+    }
+    status
 }
 
 fn same_failure(place: &str, want: &Value, got: &Result<(), SyncFailure>, check: &mut Check) {

@@ -42,6 +42,15 @@ fn number(json: &Value) -> usize {
     json.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
+/// The operations of a case; a case without any compares nothing, so it fails.
+fn ops<'a>(case: &'a Value, check: &mut super::Check) -> &'a [Value] {
+    let ops = case["ops"].as_array().map_or(&[][..], Vec::as_slice);
+    if ops.is_empty() {
+        check.fail("the case has no operations");
+    }
+    ops
+}
+
 /// Errors are compared by whether there is one; the words are for information.
 fn same_error(check: &mut super::Check, place: &str, want: &Value, got: Option<&str>) {
     if want.is_null() != got.is_none() {

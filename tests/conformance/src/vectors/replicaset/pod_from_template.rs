@@ -5,6 +5,8 @@ use sanskube::replicaset::template::{controller_reference, create_request, pod_f
 use serde_json::{Value, json};
 
 use super::super::Check;
+use super::manage_sync::{describe_events, run};
+use super::world::World;
 use super::{body_of, logged, same_error, set};
 
 pub(in super::super) fn replay(case: &Value, check: &mut Check) {
@@ -24,6 +26,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         // Here an owner reference cannot be absent: the types rule it out.
         check.apply_rule("owner-is-not-optional");
         same_error(check, "error", &want["error"], Some("no owner"));
+        check.same("events", &want["events"], &Value::Null);
         return;
     };
     let created = create_request(input["namespace"].as_str().unwrap_or_default(), &set, &owner);
@@ -32,9 +35,25 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         Ok(request) => check.same("request", &want["request"], &logged("create_pod", request)),
         Err(_) => check.same("request", &want["request"], &Value::Null),
     }
+    // A sync is always for the set's own reference; with another, the request was refused, and there is nothing to tell of.
+    let events = if input["controllerRef"].is_null() { events_of_sync(&input["replicaSet"]) } else { Value::Null };
+    check.same("events", &want["events"], &events);
     if let Ok(request) = created {
         check.same("status", &json!({}), &body_of(&request)["status"]);
     }
+}
+
+/// What a sync tells of that has to make one pod.
+fn events_of_sync(set: &Value) -> Value {
+    let mut set = set.clone();
+    set["spec"]["replicas"] = json!(1);
+    set["spec"]["selector"] = json!({"matchLabels": {"made": "by-the-sync"}});
+    set["metadata"]["deletionTimestamp"].take();
+    let key = super::set(&set).meta().key.to_string();
+    let input = json!({"now": "2026-03-14T09:26:53Z", "burstReplicas": 1, "replicaSets": [set]});
+    let mut world = World::new(&input);
+    let synced = run(&mut world, &key);
+    describe_events(&synced.events, &world.api.names)
 }
 
 /// In this project's owner references a flag is true or it is not; absent and false are one.

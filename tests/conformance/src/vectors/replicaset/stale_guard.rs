@@ -9,6 +9,7 @@ use sanskube::uid::Uid;
 use serde_json::{Value, json};
 
 use super::super::Check;
+use super::ops;
 
 const PODS: &str = "pods";
 const SETS: &str = "replicasets.apps";
@@ -18,7 +19,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let mut stores: BTreeMap<&str, ResourceVersion> = BTreeMap::new();
     let known =
         |resource: &str| case["input"]["stores"].as_array().is_some_and(|stores| stores.contains(&json!(resource)));
-    for (i, op) in case["ops"].as_array().into_iter().flatten().enumerate() {
+    for (i, op) in ops(case, check).iter().enumerate() {
         let (name, args, want) = (op["op"].as_str().unwrap_or_default(), &op["args"], &op["want"]);
         let text = |field: &str| args[field].as_str().unwrap_or_default();
         let owner = Key::explicit(text("owner"));

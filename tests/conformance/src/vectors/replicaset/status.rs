@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{Check, same};
 use super::api::Api;
+use super::world::list;
 use super::{logged, pods, same_error, set, time};
 
 pub(in super::super) fn replay(case: &Value, check: &mut Check) {
@@ -34,6 +35,9 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let mut requests: Vec<Value> = api.log.iter().map(|(verb, request)| logged(verb, request)).collect();
     let mut wanted = want["requests"].as_array().cloned().unwrap_or_default();
     let result = update.result().expect("no request is to be made, so it has ended");
+    for request in wanted.iter().filter(|request| request["verb"] == "update_status") {
+        shown.check_kept(&request["body"]["status"], check);
+    }
     for request in requests.iter_mut().chain(&mut wanted) {
         let rest = shown.rest(&request["body"]["status"]);
         if !request["body"].is_null() {
@@ -45,11 +49,18 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         if !matches!(requests.first(), Some(request) if request["verb"] == "update_status") {
             check.fail("the newer failure was not written");
         }
+        // Upstream leaves the set as it is.
+        let left = json!({"minReadySeconds": set.min_ready_seconds(), "resourceVersion": set.meta().resource_version.to_string(),
+            "status": set.status()});
+        check.same("result", &want["result"], &left);
+        check.same("wrote", &want["wrote"], &json!(false));
+        same_error(check, "error", &want["error"], None);
         return;
     }
     let verbs: Vec<&str> = wanted.iter().filter_map(|request| request["verb"].as_str()).collect();
     if another_uid_read(set.meta().uid.to_string(), &input["api"], &verbs) {
         check.apply_rule("status-retry-checks-uid");
+        check_retry(&wanted[0]["body"], &wanted[2]["body"], check);
         wanted.truncate(2);
         check.same("requests", &json!(wanted), &json!(requests));
         if result.is_ok() {
@@ -64,6 +75,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         let got = json!({"minReadySeconds": written.min_ready_seconds(), "resourceVersion": written.meta().resource_version.to_string(),
             "status": shown.rest(&json!(written.status()))});
         let mut wanted = want["result"].clone();
+        shown.check_kept(&wanted["status"], check);
         wanted["status"] = shown.rest(&wanted["status"]);
         check.same("result", &wanted, &got);
     } else {
@@ -76,11 +88,17 @@ pub(super) fn another_uid_read(uid: String, api: &Value, verbs: &[&str]) -> bool
     verbs.ends_with(&["update_status", "get_rs", "update_status"]) && api["replicaSet"]["metadata"]["uid"] != uid
 }
 
+/// Checks that upstream's second try, which is not made here, was to write the same conditions as the first.
+pub(super) fn check_retry(first: &Value, second: &Value, check: &mut Check) {
+    check.same("second try", &first["status"]["conditions"], &second["status"]["conditions"]);
+}
+
 /// The one condition in which a failure may be shown that upstream, which keeps the first, does not show.
 pub(super) struct FailureShown {
     pub(super) differs: bool,
     before: Option<Value>,
     happened: Vec<String>,
+    want: Option<Value>,
     got: Option<Value>,
 }
 
@@ -93,11 +111,12 @@ impl FailureShown {
         };
         let (before, want, got) = (of(before), of(want), of(got));
         let differs = before.is_some() && !happened.is_empty() && !same(&json!(want), &json!(got));
-        Self { differs, before, happened, got }
+        Self { differs, before, happened, want, got }
     }
 
-    /// Checks that what is shown is what has happened, and not what was shown before.
+    /// Checks that what is shown is what has happened, and not what was shown before; and that upstream has kept that.
     pub(super) fn check(&self, check: &mut Check) {
+        self.check_kept(&json!({"conditions": [self.want]}), check);
         let Some(got) = &self.got else {
             check.fail("the failure is not shown");
             return;
@@ -108,6 +127,14 @@ impl FailureShown {
         let has_happened = self.happened.iter().any(|message| got["message"] == **message);
         if got["status"] != "True" || !has_happened || !news {
             check.fail(format!("shown is {got}, happened has {:?}", self.happened));
+        }
+    }
+
+    /// Checks that a wanted status shows what was shown before, if what is shown here differs.
+    pub(super) fn check_kept(&self, want: &Value, check: &mut Check) {
+        let first = list(&want["conditions"]).find(|condition| condition["type"] == REPLICA_FAILURE);
+        if self.differs && !same(&json!(self.before), &json!(first)) {
+            check.fail(format!("upstream keeps {:?}, wanted is {first:?}", self.before));
         }
     }
 
