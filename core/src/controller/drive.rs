@@ -142,6 +142,8 @@ impl Machine for Controllers {
             return Err(Misuse::NotDrained);
         }
         self.deliver(now, input)?;
+        // The input of one collection may come late, when others have missed a deadline.
+        self.sources.values_mut().for_each(|source| source.handle_due(now));
         self.drained = false;
         Ok(())
     }

@@ -175,6 +175,10 @@ impl<T: Watched> Feed for Collection<T> {
         self.fed.next_deadline()
     }
 
+    fn handle_due(&mut self, now: Now) {
+        self.fed.handle_due(now);
+    }
+
     fn stop(&mut self) -> Option<CallId> {
         self.fed.stop()
     }

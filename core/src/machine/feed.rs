@@ -16,6 +16,9 @@ pub(crate) trait Feed {
     /// The call is not one of this informer ([`Misuse::UnknownCall`]).
     fn handle_input(&mut self, now: Now, input: &Input<'_>) -> Result<(), Misuse>;
 
+    /// Does what has become due, whatever input it was that told the time.
+    fn handle_due(&mut self, now: Now);
+
     /// The next call or cancellation.
     fn poll_output(&mut self, now: Now, ids: &mut CallIds) -> Option<Output>;
 
@@ -81,6 +84,13 @@ impl<T: Decode> Feed for Fed<T> {
         }
         self.complain();
         Ok(())
+    }
+
+    fn handle_due(&mut self, now: Now) {
+        if self.next_deadline().is_some_and(|at| at <= now.instant) {
+            self.informer.handle_timeout(now);
+            self.complain();
+        }
     }
 
     fn poll_output(&mut self, now: Now, ids: &mut CallIds) -> Option<Output> {

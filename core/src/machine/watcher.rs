@@ -50,6 +50,7 @@ impl<T: Decode, F: FnMut(&Store<T>, Key, Change<T>)> Machine for Watcher<T, F> {
             return Err(Misuse::NotDrained);
         }
         self.feed.handle_input(now, &input)?;
+        self.feed.handle_due(now);
         self.stopping |= matches!(input, Input::Stop);
         self.drained = false;
         let informer = &mut self.feed.informer;

@@ -217,6 +217,8 @@ impl Machine for Manager {
         }
         self.deliver(now, input)?;
         self.traffic.handle_input(now.instant, &input);
+        // The input of one informer may come late, when others have missed a deadline.
+        self.feeds().for_each(|feed| feed.handle_due(now));
         self.route(now);
         self.drained = false;
         Ok(())

@@ -319,3 +319,17 @@ fn an_input_before_the_outputs_are_drained_is_refused() {
     assert!(matches!(cluster.manager.poll_output(cluster.now), Output::Call(_)));
     assert_eq!(cluster.manager.handle_input(cluster.now, Input::Timeout), Err(Misuse::NotDrained));
 }
+
+#[test]
+fn an_input_that_comes_late_finds_every_deadline_kept() {
+    let mut cluster = Cluster::new(0);
+    cluster.run();
+    let mut watches: Vec<CallId> = cluster.watches.values().copied().collect();
+    watches.sort_unstable();
+    // Longer than any watch lasts; the adapter was busy, and gives a piece of one watch before it tells the time.
+    cluster.now = cluster.now.after(Duration::from_secs(3600));
+    cluster.give(Input::Body { call: watches[0], bytes: b"{" });
+    assert!(cluster.settle().is_none_or(|until| until > cluster.now.instant));
+    cluster.cancelled.sort_unstable();
+    assert_eq!(cluster.cancelled, watches, "all silent watches are given up with the first input");
+}

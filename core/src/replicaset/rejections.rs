@@ -18,9 +18,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// For each set, how often in a row its new pods have failed at once, and until when it makes no more.
 ///
-/// A node agent that refuses each pod makes Kubernetes' controller replace it without a pause
-/// (kubernetes/kubernetes#72593). Here a set pauses 1 s after the second round of creations that came to nothing, then 2 s, 4 s and so on up to 5 min, until
-/// one of its pods is ready. One record a set at most, and only for sets with rejections.
+/// A node agent that refuses each pod makes Kubernetes' controller replace it without a pause (kubernetes/kubernetes#72593), and so does a
+/// cache of sets that lags behind the end of a set, whose pods are collected as fast as they are made. Here a set pauses 1 s after the second
+/// round of creations that came to nothing, then 2 s, 4 s and so on up to 5 min, until one of its pods is ready; and from the first time on that
+/// the server says the set is gone. One record a set at most, and only for sets with rejections.
 #[derive(Debug, Default)]
 pub struct Rejections {
     records: HashMap<Uid, Record>,
@@ -32,6 +33,13 @@ struct Record {
     /// Whether pods were created since the last round was counted.
     created: bool,
     until: Instant,
+}
+
+impl Record {
+    fn pause(&mut self, now: Instant) {
+        let rounds = self.rounds.saturating_sub(1).min(16);
+        self.until = now + FIRST_PAUSE.saturating_mul(1 << rounds).min(LONGEST_PAUSE);
+    }
 }
 
 impl Rejections {
@@ -52,11 +60,18 @@ impl Rejections {
             self.records.entry(owner.clone()).or_insert(Record { rounds: 0, created: true, until: Instant::ZERO });
         if core::mem::take(&mut record.created) {
             if record.rounds > 0 {
-                let pause = FIRST_PAUSE.saturating_mul(1 << (record.rounds - 1).min(16)).min(LONGEST_PAUSE);
-                record.until = now + pause;
+                record.pause(now);
             }
             record.rounds = record.rounds.saturating_add(1);
         }
+    }
+
+    /// Notes that the server does not have the set any more, though the cache shows it: the garbage collector takes what it makes.
+    pub(super) fn handle_gone(&mut self, owner: &Uid, now: Instant) {
+        let first = Record { rounds: 0, created: false, until: Instant::ZERO };
+        let record = self.records.entry(owner.clone()).or_insert(first);
+        record.rounds = record.rounds.saturating_add(1);
+        record.pause(now);
     }
 
     /// Notes that a set creates pods.

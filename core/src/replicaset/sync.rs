@@ -212,7 +212,12 @@ impl Sync {
                 }
                 Step::Status(update, evaluated) => match (update.result().cloned(), *evaluated) {
                     (None, _) => return,
-                    (Some(Err(e)), _) => return self.fail(SyncFailure::Status(e)),
+                    (Some(Err(e)), _) => {
+                        if e.is_not_found() || matches!(e, CallFailure::Replaced { .. }) {
+                            controller.rejections.handle_gone(&uid, now.instant);
+                        }
+                        return self.fail(SyncFailure::Status(e));
+                    }
                     (Some(Ok(written)), evaluated) => {
                         controller.guard.wrote_at(&self.key, &uid, Cache::Sets, written.resource_version());
                         self.phase = Phase::Finished(work.finished(&written, evaluated, now));

@@ -329,6 +329,16 @@ fn each_pod_is_looked_at_again_when_it_becomes_available() {
 }
 
 #[test]
+fn a_pod_that_turned_ready_ahead_of_a_slow_clock_is_looked_at_again_within_its_min_ready_seconds() {
+    let min = json!({"spec": {"minReadySeconds": 10}});
+    let mut cluster = Cluster::new(set_json(1, min)).with_pods(own_pods(1));
+    let tomorrow = cluster.now.wall + Duration::from_secs(86_400);
+    cluster.change_pod("p0", ready(&tomorrow.to_string()));
+    cluster.catch_up();
+    assert_eq!(cluster.sync().finish.again_after, Some(Duration::from_secs(10)));
+}
+
+#[test]
 fn a_pod_that_is_being_deleted_is_replaced_at_once_and_counted_apart() {
     let mut cluster = Cluster::new(set_json(2, settled(2))).with_pods(own_pods(2));
     cluster.change_pod("p0", json!({"metadata": {"deletionTimestamp": START, "finalizers": ["hold"]}}));
@@ -565,4 +575,19 @@ fn nothing_is_found_and_nothing_breaks_in_caches_without_indexes() {
     let orphan = Arc::new(pod("o", json!({})));
     assert!(controller.handle_pod_added(&orphan, caches, now()).now.is_empty());
     assert_eq!(orphan.resource_version(), ResourceVersion::new("500"));
+}
+
+#[test]
+fn a_set_that_the_server_no_longer_has_makes_no_more_pods_at_once() {
+    let mut cluster = Cluster::new(set_json(1, json!({})));
+    cluster.server.refuse(Method::Put, "/status", 404, json!({"reason": "NotFound"}));
+    cluster.server.refuse(Method::Get, "/web", 404, json!({"reason": "NotFound"}));
+    assert_eq!(cluster.sync().count(Method::Post), 1, "the cache does not tell that the set is gone");
+    cluster.catch_up();
+    // The garbage collector takes the pod.
+    cluster.server.pods.clear();
+    cluster.catch_up();
+    assert_eq!(cluster.sync().count(Method::Post), 0);
+    cluster.advance(Duration::from_secs(2));
+    assert_eq!(cluster.sync().count(Method::Post), 1, "the answer may have been wrong");
 }

@@ -180,7 +180,9 @@ impl Work {
         {
             let pods = self.active.iter().map(|pod| &**pod);
             let check = next_availability_check(pods, written.min_ready_seconds(), evaluated, now.wall)
-                .unwrap_or_else(|| Duration::from_secs(whole));
+                .unwrap_or(Duration::MAX)
+                // No pod has longer to wait than that: one that seems to is ahead of a clock that is slow, and may be set right.
+                .min(Duration::from_secs(whole));
             self.again_after = Some(self.again_after.map_or(check, |again| again.min(check)));
         }
         Finish { result: Ok(()), again_after: self.again_after }
