@@ -42,7 +42,11 @@ impl Found {
     pub fn read(access: Access) -> Result<Self, AccessError> {
         let url = access.server.trim_end_matches('/').to_owned();
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            let problem = "has no scheme: use a URL that begins with https:// or http://";
+            let problem = if url.contains("://") {
+                "has another scheme than http and https, and only these are served"
+            } else {
+                "has no scheme: use a URL that begins with https:// or http://"
+            };
             return Err(AccessError::Url { url, problem });
         }
         let proxy = match access.proxy {

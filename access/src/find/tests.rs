@@ -66,6 +66,7 @@ fn what_cannot_be_used_is_named() {
         assert!(message.contains(problem), "{message}");
     };
     refused("k:1", "", "", "has no scheme");
+    refused("ftp://k", "", "", "only these are served");
     refused("https://k", "certificate-authority: gone.crt", "", "cannot read the certificate authority");
     refused("https://k", "certificate-authority: config", "", "config: holds no certificate in PEM");
     refused("https://k", "certificate-authority-data: aGVsbG8=", "", "the certificate authority in the kubeconfig");

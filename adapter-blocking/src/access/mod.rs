@@ -159,7 +159,8 @@ fn server(url: &str) -> Result<Server, AccessError> {
     let uri: Uri = url.parse().map_err(|_| error("is not a URL: use one like https://10.0.0.1:6443"))?;
     match uri.scheme_str() {
         Some("http" | "https") => {}
-        _ => return Err(error("has no scheme: use a URL that begins with https:// or http://")),
+        Some(_) => return Err(error("has another scheme than http and https, and only these are served")),
+        None => return Err(error("has no scheme: use a URL that begins with https:// or http://")),
     }
     if uri.query().is_some() {
         return Err(error("has a query: use a URL like https://10.0.0.1:6443"));

@@ -139,7 +139,7 @@ fn what_cannot_be_used_is_named() {
 fn a_bad_url_says_what_a_good_one_is() {
     for (url, problem) in [
         ("localhost:8080", "has no scheme: use a URL that begins with https:// or http://"),
-        ("ftp://a", "has no scheme: use a URL that begins with https:// or http://"),
+        ("ftp://a", "has another scheme than http and https, and only these are served"),
         ("http://", "is not a URL: use one like https://10.0.0.1:6443"),
         ("not a url", "is not a URL: use one like https://10.0.0.1:6443"),
         ("http://a?b", "has a query: use a URL like https://10.0.0.1:6443"),

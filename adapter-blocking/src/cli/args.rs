@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use log::LevelFilter;
 use sanskube::manager::Config;
 use sanskube::object::ReplicaSetKind;
+use sanskube::object::validation::is_dns_label;
 use sanskube::rand::SplitMix64;
 
 use super::controller;
@@ -94,7 +95,7 @@ pub(super) struct RunArgs {
     #[arg(long, env = "SANSKUBE_CONTEXT", value_name = "NAME")]
     context: Option<String>,
     /// Look after this namespace only. Default: all.
-    #[arg(long, env = "SANSKUBE_NAMESPACE", value_name = "NAME")]
+    #[arg(long, env = "SANSKUBE_NAMESPACE", value_name = "NAME", value_parser = namespace)]
     pub(super) namespace: Option<String>,
     /// Exit as soon as every set has all its pods ready.
     #[arg(long)]
@@ -164,6 +165,15 @@ impl RunArgs {
     }
 }
 
+/// The name of a namespace. Any other text would end up in paths, where the server finds nothing or something else.
+fn namespace(name: &str) -> Result<String, String> {
+    if is_dns_label(name) {
+        return Ok(name.into());
+    }
+    Err("the name of a namespace is 1 to 63 lower-case letters, digits and '-', the first and the last of them no '-'"
+        .into())
+}
+
 /// A controller, by the name that kube-controller-manager's `--controllers` has for it, without `-controller`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
@@ -217,6 +227,15 @@ mod tests {
         assert_eq!(run_args("sanskube run").unwrap().controllers, [ReplicaSet, ReplicationController]);
         assert_eq!(run_args("sanskube run --controllers replicaset").unwrap().controllers, [ReplicaSet]);
         assert!(run_args("sanskube run --controllers deployment").is_err());
+    }
+
+    #[test]
+    fn a_namespace_is_a_dns_label() {
+        assert_eq!(run_args("sanskube run --namespace team-1").unwrap().namespace.as_deref(), Some("team-1"));
+        for wrong in ["Team", "a.b", "a/b", "-a", "a-", "..", "", &"a".repeat(64)] {
+            let error = run_args(&format!("sanskube run --namespace={wrong}")).unwrap_err().to_string();
+            assert!(error.contains("--namespace") && error.contains("1 to 63 lower-case letters"), "{error}");
+        }
     }
 
     #[test]

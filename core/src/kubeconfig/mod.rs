@@ -48,28 +48,30 @@ impl Kubeconfig {
     /// The parser bounds depth, aliases and size.
     ///
     /// # Errors
-    /// The text is not YAML, or not a mapping with lists where lists belong.
+    /// The text is not YAML, or not a mapping with lists where lists belong and a string where `current-context` is.
     pub fn parse(file: &str, text: &str) -> Result<Self, KubeconfigError> {
         let error = |problem: String| KubeconfigError { file: file.into(), entry: String::new(), problem };
         // A snippet of the text in an error could show a secret.
         let options = serde_saphyr::options! { with_snippet: false };
         let mut document: Value = serde_saphyr::from_str_with_options(text, options)
-            .map_err(|e| error(format!("is not a kubeconfig: {e}")))?;
+            // As the parser words it for users, not for those who set its options.
+            .map_err(|e| {
+                let words = e.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+                error(format!("is not a kubeconfig: {words}"))
+            })?;
         if !document.is_object() && !document.is_null() {
             return Err(error("is not a kubeconfig: it must be a mapping with clusters, users and contexts".into()));
         }
         let mut section =
             |kind, plural| Section::read(kind, file, document.get_mut(plural).map_or(Value::Null, Value::take));
-        Ok(Self {
-            clusters: section("cluster", "clusters")?,
-            contexts: section("context", "contexts")?,
-            users: section("user", "users")?,
-            current_context: document
-                .get("current-context")
-                .and_then(Value::as_str)
-                .filter(|name| !name.is_empty())
-                .map(String::from),
-        })
+        let (clusters, contexts, users) =
+            (section("cluster", "clusters")?, section("context", "contexts")?, section("user", "users")?);
+        let current_context = match document.get_mut("current-context").map(Value::take) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(name).filter(|name| !name.is_empty()),
+            Some(_) => return Err(error("current-context must be a string: put it in quotes".into())),
+        };
+        Ok(Self { clusters, contexts, users, current_context })
     }
 
     /// Adds what `later` has and `self` has not. Of entries with one name the first one counts as a whole, and so does the first

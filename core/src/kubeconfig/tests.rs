@@ -123,6 +123,32 @@ preferences: null
     }
 }
 
+#[test]
+fn a_current_context_that_is_no_string_is_an_error() {
+    for odd in ["5", "true", "[c]", "{c: d}"] {
+        let error = Kubeconfig::parse("config", &format!("current-context: {odd}")).unwrap_err().to_string();
+        assert_eq!(error, "config: current-context must be a string: put it in quotes");
+    }
+    for none in ["null", "~", "''", ""] {
+        let config = Kubeconfig::parse("config", &format!("current-context: {none}")).unwrap();
+        assert_eq!(config.current_context(), None, "{none:?}");
+    }
+}
+
+#[test]
+fn an_error_of_the_parser_gives_no_advice_about_its_options() {
+    let mut said = Vec::new();
+    for text in ["users: []\nusers: []", "users: [", "users: [*gone]", "a: b: c", "a: !!binary ?"] {
+        let Err(error) = Kubeconfig::parse("config", text) else { continue };
+        let error = error.to_string();
+        assert!(error.starts_with("config: is not a kubeconfig: "), "{error}");
+        assert!(!["Options", "Policy", "options!"].iter().any(|word| error.contains(word)), "{error}");
+        said.push(error);
+    }
+    assert!(said.len() >= 4, "{said:?}");
+    assert!(said[0].contains("line 2") && said[0].contains("`users`"), "{said:?}");
+}
+
 // CASES C-04.
 #[test]
 fn an_auth_provider_of_null_is_none() {

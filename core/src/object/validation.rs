@@ -38,6 +38,13 @@ pub fn is_dns_subdomain(text: &str) -> bool {
             .all(|part| is_bounded_by(part, inner) && part.bytes().all(|byte| inner(byte) || byte == b'-'))
 }
 
+/// Whether `text` is a DNS label: up to 63 lower-case letters, digits and inner `-`. This is the form of a namespace's name.
+///
+/// Mirrors `IsDNS1123Label`.
+pub fn is_dns_label(text: &str) -> bool {
+    text.len() <= NAME_BYTES && !text.contains('.') && is_dns_subdomain(text)
+}
+
 fn is_name(text: &str) -> bool {
     text.len() <= NAME_BYTES
         && is_bounded_by(text, |byte| byte.is_ascii_alphanumeric())
@@ -93,6 +100,18 @@ mod tests {
         }
         for value in ["-a", "a-", "a b", "a/b", "ä", ".", "a\0", &"x".repeat(64)] {
             assert!(!is_label_value(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_dns_label_is_a_subdomain_of_one_part() {
+        let longest = "a".repeat(63);
+        for label in ["a", "1", "a-b", "team-1", &longest] {
+            assert!(is_dns_label(label), "{label:?}");
+        }
+        let too_long = "a".repeat(64);
+        for other in ["", "A", "a.b", "-a", "a-", "a_b", "a/b", "é", "..", &too_long] {
+            assert!(!is_dns_label(other), "{other:?}");
         }
     }
 }

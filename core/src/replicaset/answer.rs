@@ -56,7 +56,7 @@ impl fmt::Display for CallFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(failure) => failure.fmt(f),
-            Self::Refused(status) if status.message.is_empty() => write!(f, "the server answered {}", status.code),
+            Self::Refused(status) if status.message.is_empty() => write!(f, "the server answered {status}"),
             Self::Refused(status) => f.write_str(&status.message),
             Self::Replaced { found, wanted } => {
                 write!(f, "the object has been replaced: got uid {found}, wanted {wanted}")

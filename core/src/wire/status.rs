@@ -131,7 +131,15 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.code, self.reason, self.message)
+        write!(f, "{}", self.code)?;
+        match (&*self.reason, &*self.message) {
+            // A redirect is no status of an API server's; whoever sees one has a proxy or another URL than meant before it.
+            ("", "") if matches!(self.code, 300..400) => f.write_str(", and redirects are not followed"),
+            ("", "") => Ok(()),
+            (reason, "") => write!(f, " {reason}"),
+            ("", message) => write!(f, ": {message}"),
+            (reason, message) => write!(f, " {reason}: {message}"),
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! The board: the state of the play as lines of text, for a terminal of any size.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use sanskube::object::{Object as _, ReplicaSet};
+use sanskube::replicaset::is_ready;
 use sanskube::time::Timestamp;
 
 use super::ledger::Book;
 use super::story::Step;
-use super::view::{Pod, Set, View};
+use super::view::{Pod, View};
 
 /// How many of the last deeds are shown.
 const DEEDS: usize = 5;
@@ -112,9 +115,9 @@ impl Board<'_> {
             "Failed" => ("Failed", RED),
             phase => (phase, YELLOW),
         };
-        let owner = self.view.sets.iter().find(|set| pod.owner.as_ref() == Some(&set.uid));
+        let owner = self.view.sets.iter().find(|set| pod.is_owned_by(set));
         let owner = match (owner, &pod.owner) {
-            (Some(set), _) => &set.name,
+            (Some(set), _) => set.name(),
             (None, Some(_)) => "(gone)",
             (None, None) => "(none)",
         };
@@ -130,14 +133,21 @@ impl Board<'_> {
     }
 }
 
-fn show_sets(page: &mut Page, sets: &[Set]) {
-    page.line(&[(DIM, &format!("{:14} {:>8} {:>8} {:>8} {:>10}", "SET", "DESIRED", "CURRENT", "READY", "AVAILABLE"))]);
-    for Set { name, desired, current, ready, available, .. } in sets {
-        let number =
-            |count: &u64, width: usize| (if count == desired { GREEN } else { YELLOW }, format!(" {count:>width$}"));
-        let (current, ready, available) = (number(current, 8), number(ready, 8), number(available, 10));
+fn show_sets(page: &mut Page, sets: &[Arc<ReplicaSet>]) {
+    page.line(&[(
+        DIM,
+        &format!("  {:14} {:>8} {:>8} {:>8} {:>10}", "SET", "DESIRED", "CURRENT", "READY", "AVAILABLE"),
+    )]);
+    for set in sets {
+        let (desired, status) = (set.replicas(), set.status());
+        let number = |count: i32, width: usize| {
+            (if usize::try_from(count) == Ok(desired) { GREEN } else { YELLOW }, format!(" {count:>width$}"))
+        };
+        let (current, ready, available) =
+            (number(status.replicas, 8), number(status.ready_replicas, 8), number(status.available_replicas, 10));
         page.line(&[
-            ("", &format!("{name:14} {desired:>8}")),
+            if is_ready(set) { (GREEN, "✓ ") } else { (YELLOW, "▸ ") },
+            ("", &format!("{:14} {desired:>8}", set.name())),
             (current.0, &current.1),
             (ready.0, &ready.1),
             (available.0, &available.1),
@@ -170,7 +180,10 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::story::STORY;
+    use super::super::view::read_set;
     use super::*;
 
     fn pod(n: u64) -> Pod {
@@ -188,8 +201,13 @@ mod tests {
 
     /// A board after four steps, with so many pods.
     fn board(pods: u64, width: usize, height: usize) -> Vec<String> {
-        let set = Set { name: "web".into(), uid: "set".into(), desired: 10, current: 9, ready: 8, ..Set::default() };
-        let view = View { sets: vec![set], pods: (0..pods).map(pod).collect() };
+        let [web, cache] =
+            [("web", "set", 9, 8, 0), ("cache", "other", 10, 10, 10)].map(|(name, uid, current, ready, available)| {
+                let status = json!({"replicas": current, "readyReplicas": ready, "availableReplicas": available});
+                let metadata = json!({"name": name, "uid": uid});
+                read_set(&json!({"metadata": metadata, "spec": {"replicas": 10}, "status": status})).unwrap()
+            });
+        let view = View { sets: vec![web, cache], pods: (0..pods).map(pod).collect() };
         let mut book = Book { created: 7, deleted: 1, calls: 99, ..Book::default() };
         book.last.extend([("creates a pod".into(), 7), ("deletes the pod web-1".into(), 1)]);
         let (took, elapsed) = ([Duration::from_millis(430); 4], Duration::from_millis(1720));
@@ -223,8 +241,9 @@ mod tests {
             "✓ the set is scaled from 10 to 2  0.4 s",
             "▸ a pod is killed  it is gone, and another one has taken its place",
             "· both sets are deleted",
-            "SET             DESIRED  CURRENT    READY  AVAILABLE",
-            "web                  10        9        8          0",
+            "  SET             DESIRED  CURRENT    READY  AVAILABLE",
+            "▸ web                  10        9        8          0",
+            "✓ cache                10       10       10         10",
             "POD            PHASE        READY   NODE         AGE  SET",
             "web-000        Failed       no      node-a        7s  web",
             "web-001        Running      no      node-a        7s  web",

@@ -3,11 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use sanskube::replicaset::is_ready;
 use sanskube::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::user::{Kind, User, UserError};
-use super::view::{Pod, Set, View};
+use super::view::{Pod, View, is_observed};
 
 /// One step of the story.
 pub(super) struct Step {
@@ -155,17 +156,19 @@ pub(super) const STORY: &[Step] = &[
 
 impl Scene<'_> {
     /// Whether a set has so many pods, all of them ready and available, and says so.
-    fn is_settled(&self, set: &str, count: u64) -> Verdict {
+    fn is_settled(&self, set: &str, count: usize) -> Verdict {
         self.settled_and(set, count, true)
     }
 
     /// The same, and something else besides.
-    fn settled_and(&self, set: &str, count: u64, also: bool) -> Verdict {
+    fn settled_and(&self, set: &str, count: usize, also: bool) -> Verdict {
         let Some(set) = self.view.set(set) else { return Verdict::NotYet };
-        let Set { observed, desired, current, ready, available, .. } = *set;
-        let pods = self.view.pods_of(set).filter(|pod| pod.is_ready()).count() as u64;
+        let pods = self.view.pods_of(set).filter(|pod| pod.is_ready()).count();
+        let status = set.status();
+        // Ready is a set with as many available pods as it wants; a pod too many would not show in that.
+        let no_more = usize::try_from(status.replicas) == Ok(count) && status.ready_replicas == status.replicas;
         let terminating = self.view.pods.iter().any(|pod| pod.terminating);
-        (also && observed && !terminating && [desired, current, ready, available, pods] == [count; 5]).into()
+        (also && is_ready(set) && no_more && !terminating && [set.replicas(), pods] == [count; 2]).into()
     }
 
     /// The pod that the step is about.
@@ -175,20 +178,19 @@ impl Scene<'_> {
 
     /// Whether the pod that the step is about belongs to a set.
     fn is_subject_of(&self, set: &str) -> bool {
-        let owner = self.subject().and_then(|pod| pod.owner.as_ref());
-        self.view.set(set).is_some_and(|set| owner == Some(&set.uid))
+        self.view.set(set).is_some_and(|set| self.subject().is_some_and(|pod| pod.is_owned_by(set)))
     }
 
     /// What is wrong, if a set says that more pods are available than have been ready for long enough.
     fn available_too_soon(&self, set: &str) -> Option<String> {
-        let set = self.view.set(set).filter(|set| set.observed)?;
+        let set = self.view.set(set).filter(|set| is_observed(set))?;
         let seconds = |pod: &Pod| Some(self.now.as_seconds() - pod.ready_since?.as_seconds());
-        let wanted = set.min_ready_seconds.cast_signed();
+        let wanted = i64::from(set.min_ready_seconds());
         let long_enough = |pod: &&Pod| seconds(pod).is_some_and(|seconds| seconds >= wanted);
-        let may_be = self.view.pods_of(set).filter(long_enough).count() as u64;
-        (set.available > may_be).then(|| {
-            format!("{} pods are called available, but only {may_be} have been ready for {wanted} s", set.available)
-        })
+        let may_be = self.view.pods_of(set).filter(long_enough).count();
+        let available = usize::try_from(set.status().available_replicas).unwrap_or(0);
+        (available > may_be)
+            .then(|| format!("{available} pods are called available, but only {may_be} have been ready for {wanted} s"))
     }
 }
 

@@ -1,5 +1,8 @@
 //! What a user sees in the cluster: sets and pods, as the API server shows them.
 
+use std::sync::Arc;
+
+use sanskube::object::{Decode as _, Object as _, ReplicaSet, Resource};
 use sanskube::time::Timestamp;
 use serde_json::Value;
 
@@ -8,22 +11,8 @@ use super::user::{Kind, User, UserError};
 /// Everything in the namespace, at one time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
-    pub(super) sets: Vec<Set>,
+    pub(super) sets: Vec<Arc<ReplicaSet>>,
     pub(super) pods: Vec<Pod>,
-}
-
-/// A ReplicaSet.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Set {
-    pub(super) name: String,
-    pub(super) uid: String,
-    /// Whether the status is about the spec as it is now.
-    pub(super) observed: bool,
-    pub(super) desired: u64,
-    pub(super) current: u64,
-    pub(super) ready: u64,
-    pub(super) available: u64,
-    pub(super) min_ready_seconds: u64,
 }
 
 /// A pod.
@@ -44,14 +33,14 @@ pub(super) struct Pod {
 impl View {
     /// What there is now. The sets are read before the pods.
     pub(super) fn read(user: &User) -> Result<Self, UserError> {
-        let sets = user.list(Kind::ReplicaSet)?.iter().map(Set::read).collect();
+        let sets = user.list(Kind::ReplicaSet)?.iter().map(read_set).collect::<Result<_, _>>()?;
         let pods = user.list(Kind::Pod)?.iter().map(Pod::read).collect();
         Ok(Self { sets, pods })
     }
 
     /// The set of this name.
-    pub(super) fn set(&self, name: &str) -> Option<&Set> {
-        self.sets.iter().find(|set| set.name == name)
+    pub(super) fn set(&self, name: &str) -> Option<&ReplicaSet> {
+        self.sets.iter().find(|set| set.name() == name).map(|set| &**set)
     }
 
     /// The pod with this uid.
@@ -60,13 +49,13 @@ impl View {
     }
 
     /// The pods that a set counts: those it controls that have not ended and are not about to.
-    pub(super) fn pods_of(&self, set: &Set) -> impl Iterator<Item = &Pod> {
-        self.pods.iter().filter(|pod| pod.owner.as_ref() == Some(&set.uid) && pod.is_active())
+    pub(super) fn pods_of(&self, set: &ReplicaSet) -> impl Iterator<Item = &Pod> {
+        self.pods.iter().filter(|pod| pod.is_owned_by(set) && pod.is_active())
     }
 
     /// One line about everything.
     pub(super) fn summary(&self) -> String {
-        let mut lines: Vec<_> = self.sets.iter().map(Set::summary).collect();
+        let mut lines: Vec<_> = self.sets.iter().map(|set| summary(set)).collect();
         if lines.is_empty() {
             lines.push("no set".into());
         }
@@ -80,26 +69,22 @@ impl View {
     }
 }
 
-impl Set {
-    fn read(object: &Value) -> Self {
-        let number = |path: &str| object.pointer(path).and_then(Value::as_u64).unwrap_or_default();
-        Self {
-            name: text(object, "/metadata/name"),
-            uid: text(object, "/metadata/uid"),
-            observed: number("/status/observedGeneration") == number("/metadata/generation"),
-            desired: number("/spec/replicas"),
-            current: number("/status/replicas"),
-            ready: number("/status/readyReplicas"),
-            available: number("/status/availableReplicas"),
-            min_ready_seconds: number("/spec/minReadySeconds"),
-        }
-    }
+/// A set, read as the controller reads it.
+pub(super) fn read_set(object: &Value) -> Result<Arc<ReplicaSet>, UserError> {
+    let set = ReplicaSet::decode(object.to_string().as_bytes(), &Resource::REPLICA_SETS);
+    set.map(Arc::new).map_err(|e| UserError::new(format!("a listed set: {e}")))
+}
 
-    fn summary(&self) -> String {
-        let Self { name, desired, current, ready, available, .. } = self;
-        let late = if self.observed { "" } else { " (of an older spec)" };
-        format!("{name}: {desired} desired, {current} current, {ready} ready, {available} available{late}")
-    }
+/// Whether the status of a set is about the spec as it is now.
+pub(super) fn is_observed(set: &ReplicaSet) -> bool {
+    set.status().observed_generation >= set.meta().generation
+}
+
+fn summary(set: &ReplicaSet) -> String {
+    let (name, desired, status) = (set.name(), set.replicas(), set.status());
+    let (current, ready, available) = (status.replicas, status.ready_replicas, status.available_replicas);
+    let late = if is_observed(set) { "" } else { " (of an older spec)" };
+    format!("{name}: {desired} desired, {current} current, {ready} ready, {available} available{late}")
 }
 
 impl Pod {
@@ -125,6 +110,11 @@ impl Pod {
         self.ready_since.is_some()
     }
 
+    /// Whether this set controls it.
+    pub(super) fn is_owned_by(&self, set: &ReplicaSet) -> bool {
+        self.owner.as_deref().is_some_and(|owner| set.uid() == owner.into())
+    }
+
     fn is_active(&self) -> bool {
         !self.terminating && self.phase != "Failed" && self.phase != "Succeeded"
     }
@@ -147,10 +137,16 @@ mod tests {
             "spec": {"replicas": 4, "minReadySeconds": 5},
             "status": {"replicas": 3, "readyReplicas": 2, "availableReplicas": 1, "observedGeneration": 2},
         });
-        let set = Set::read(&object);
-        assert!(!set.observed);
-        assert_eq!((set.min_ready_seconds, set.uid.as_str()), (5, "u"));
-        assert_eq!(set.summary(), "web: 4 desired, 3 current, 2 ready, 1 available (of an older spec)");
+        let set = read_set(&object).unwrap();
+        assert!(!is_observed(&set));
+        assert_eq!((set.min_ready_seconds(), set.uid()), (5, "u".into()));
+        assert_eq!(summary(&set), "web: 4 desired, 3 current, 2 ready, 1 available (of an older spec)");
+    }
+
+    #[test]
+    fn a_set_that_cannot_be_read_is_an_error() {
+        let error = read_set(&json!({"metadata": {"name": "web"}, "spec": {"replicas": "four"}})).unwrap_err();
+        assert!(error.to_string().starts_with("a listed set: "), "{error}");
     }
 
     #[test]

@@ -1,3 +1,5 @@
+use alloc::format;
+
 use super::*;
 
 fn status(json: &str) -> Status {
@@ -60,4 +62,16 @@ fn a_version_too_large_is_recognised_in_all_its_shapes() {
     ] {
         assert!(!status(json).is_resource_version_too_large(), "{json}");
     }
+}
+
+#[test]
+fn a_status_is_told_without_what_it_does_not_have() {
+    let status = |code, reason: &str, message: &str| {
+        format!("{}", Status { code, reason: reason.into(), message: message.into(), ..Status::default() })
+    };
+    assert_eq!(status(403, "Forbidden", "not you"), "403 Forbidden: not you");
+    assert_eq!(status(403, "", "not you"), "403: not you");
+    assert_eq!(status(403, "Forbidden", ""), "403 Forbidden");
+    assert_eq!(status(502, "", ""), "502");
+    assert_eq!(status(302, "", ""), "302, and redirects are not followed");
 }

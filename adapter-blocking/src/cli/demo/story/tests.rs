@@ -1,7 +1,8 @@
+use super::super::view::read_set;
 use super::*;
 
 /// What there is when a set of `count` has so many pods that have been ready for so many seconds each.
-fn view(set: Set, ages: &[i64]) -> View {
+fn view(set: Value, ages: &[i64]) -> View {
     let pods = ages.iter().enumerate().map(|(n, age)| Pod {
         name: format!("web-{n}"),
         uid: n.to_string(),
@@ -10,20 +11,21 @@ fn view(set: Set, ages: &[i64]) -> View {
         owner: Some("set".into()),
         ..Pod::default()
     });
-    View { pods: pods.collect(), sets: vec![set] }
+    View { pods: pods.collect(), sets: vec![read_set(&set).unwrap()] }
 }
 
-fn set(count: u64) -> Set {
-    Set {
-        name: "web".into(),
-        uid: "set".into(),
-        observed: true,
-        desired: count,
-        current: count,
-        ready: count,
-        available: count,
-        min_ready_seconds: 0,
-    }
+fn set(count: u64) -> Value {
+    json!({
+        "metadata": {"name": "web", "uid": "set", "generation": 2},
+        "spec": {"replicas": count},
+        "status": {"replicas": count, "readyReplicas": count, "availableReplicas": count, "observedGeneration": 2},
+    })
+}
+
+/// The same set, but for what one path points to.
+fn but(mut set: Value, path: &str, number: u64) -> Value {
+    *set.pointer_mut(path).unwrap() = number.into();
+    set
 }
 
 fn scene<'a>(view: &'a View, subject: &'a str) -> Scene<'a> {
@@ -39,8 +41,15 @@ fn a_set_is_settled_when_its_status_and_its_pods_agree() {
     let settled = |view: &View| scene(view, "").is_settled("web", 2);
     assert_eq!(settled(&view(set(2), &[5, 5])), Verdict::Yes);
     assert_eq!(settled(&view(set(2), &[5])), Verdict::NotYet);
-    assert_eq!(settled(&view(Set { available: 1, ..set(2) }, &[5, 5])), Verdict::NotYet);
-    assert_eq!(settled(&view(Set { observed: false, ..set(2) }, &[5, 5])), Verdict::NotYet);
+    for (path, number) in [
+        ("/status/availableReplicas", 1),
+        ("/status/readyReplicas", 1),
+        ("/status/replicas", 3),
+        ("/status/observedGeneration", 1),
+        ("/spec/replicas", 3),
+    ] {
+        assert_eq!(settled(&view(but(set(2), path, number), &[5, 5])), Verdict::NotYet, "{path}");
+    }
     assert_eq!(settled(&View::default()), Verdict::NotYet);
     for change in [
         |pod: &mut Pod| pod.terminating = true,
@@ -68,13 +77,17 @@ fn a_killed_pod_must_be_gone_and_a_failed_one_must_not() {
 #[test]
 fn pods_that_are_called_available_too_soon_are_wrong() {
     let check = step("the set asks for minReadySeconds of 3 and is scaled from 2 to 4").check;
-    let asking = |available| Set { min_ready_seconds: 3, available, ..set(4) };
+    let asking = |available: u64| {
+        let mut set = but(set(4), "/status/availableReplicas", available);
+        set["spec"]["minReadySeconds"] = 3.into();
+        set
+    };
     assert_eq!(check(&scene(&view(asking(2), &[9, 3, 2, 0]), "")), Verdict::NotYet);
     assert_eq!(check(&scene(&view(asking(4), &[9, 3, 3, 3]), "")), Verdict::Yes);
     let wrong = "3 pods are called available, but only 2 have been ready for 3 s";
     assert_eq!(check(&scene(&view(asking(3), &[9, 3, 2, 0]), "")), Verdict::Wrong(wrong.into()));
     // A status that is still about the spec before says nothing of it.
-    let before = Set { observed: false, ..asking(3) };
+    let before = but(asking(3), "/status/observedGeneration", 1);
     assert_eq!(check(&scene(&view(before, &[9, 3, 2, 0]), "")), Verdict::NotYet);
 }
 
