@@ -31,9 +31,7 @@ fn main() -> std::io::Result<()> {
     let crontabs = Resource { group, version, plural: "crontabs".into(), kind: "CronTab".into() };
     let mut watcher =
         Watcher::new(Informer::<CronTab>::new(Config::new(crontabs)), |store, key, change| match change {
-            Change::Add { object: tab, .. } | Change::Update { new: tab, .. } => {
-                println!("{key}: {}", tab.spec.cron_spec);
-            }
+            Change::Add { object: t, .. } | Change::Update { new: t, .. } => println!("{key}: {}", t.spec.cron_spec),
             Change::Delete(_) => println!("{key} is gone, {} left", store.len()),
         });
     Driver::new(Server::new(url), 1)?.run(&mut watcher, |_, _| {});
