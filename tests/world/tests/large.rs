@@ -9,7 +9,7 @@ use sanskube_apiserver::{ApiServer, Request};
 use sanskube_world::{Exchange, Network, World};
 use serde_json::json;
 
-/// What kube-controller-manager asks for at once, and the default of [`sanskube::manager::Limits::burst_replicas`].
+/// What kube-controller-manager asks for at once, and the default of `burst_replicas` in [`sanskube::limits::Limits`].
 const BURST: usize = 500;
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const SET: &str = "/apis/apps/v1/namespaces/default/replicasets/web";
