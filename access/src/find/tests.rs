@@ -72,7 +72,7 @@ fn what_cannot_be_used_is_named() {
     refused("https://k", "certificate-authority-data: aGVsbG8=", "", "the certificate authority in the kubeconfig");
     refused("https://k", "", "tokenFile: gone", "cannot read the token");
     refused("https://k", "", "token: \"a\\nb\"", "the token: has characters that a header cannot hold");
-    refused("https://k", "", "as: \"a\\nb\"", "the header Impersonate-User: has characters that a header cannot hold");
+    refused("https://k", "", "as: \"a\\nb\"", "the header impersonate-user: has characters that a header cannot hold");
     refused(
         "https://k",
         "",
