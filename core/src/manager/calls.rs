@@ -22,6 +22,7 @@ pub(crate) struct Calls<W> {
     paused: BTreeMap<(Instant, CallId), Waiting<W>>,
     limiter: Limiter,
     limits: Limits,
+    latest: Option<Instant>,
 }
 
 /// A call that waits for its turn or for its outcome.
@@ -43,7 +44,18 @@ struct InFlight<W> {
 
 impl<W> Calls<W> {
     pub(crate) fn new(limits: Limits, client_limits: Option<ClientLimits>) -> Self {
-        Self { in_flight: BTreeMap::new(), paused: BTreeMap::new(), limiter: Limiter::new(client_limits), limits }
+        Self {
+            in_flight: BTreeMap::new(),
+            paused: BTreeMap::new(),
+            limiter: Limiter::new(client_limits),
+            limits,
+            latest: None,
+        }
+    }
+
+    /// From now on no call has a later deadline: after it whoever makes the calls may not act any more, also if it finds out late.
+    pub(crate) fn end_by(&mut self, latest: Option<Instant>) {
+        self.latest = latest;
     }
 
     /// Makes a call, unless the limiter lets it wait: then [`poll_due`](Self::poll_due) makes it.
@@ -139,7 +151,8 @@ impl<W> Calls<W> {
     }
 
     fn send(&mut self, now: Instant, ids: &mut CallIds, call: Waiting<W>) -> Call {
-        let (id, deadline) = (ids.next_id(), now + self.limits.call_timeout);
+        let deadline = now + self.limits.call_timeout;
+        let (id, deadline) = (ids.next_id(), self.latest.map_or(deadline, |latest| deadline.min(latest)));
         let request = call.request.clone();
         self.in_flight.insert(id, InFlight { call, deadline, answer: Collector::new(self.limits.answer_bytes) });
         Call { id, request, watch: false, deadline }

@@ -66,6 +66,14 @@ impl Leadership {
         self.0.as_ref().map(|elector| &*elector.config().name)
     }
 
+    /// Until when it leads, if it does and there is an election.
+    pub(super) fn leads_until(&self, now: Instant) -> Option<Instant> {
+        match self.standing(now)? {
+            Standing::Leading { until } => Some(until),
+            Standing::Lost | Standing::Waiting => None,
+        }
+    }
+
     pub(super) fn may_act(&self, now: Instant) -> bool {
         self.standing(now).is_none_or(|standing| matches!(standing, Standing::Leading { .. }))
     }

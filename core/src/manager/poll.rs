@@ -42,6 +42,8 @@ impl Manager {
         if !self.leadership.may_act(now.instant) {
             return None;
         }
+        // A call that waits for its turn in an adapter must not go out after the lease has ended.
+        self.calls.end_by(self.leadership.leads_until(now.instant));
         if let Some(event) = self.leadership.poll_event() {
             self.recorder.record(event, now);
         }
