@@ -5,8 +5,8 @@ use std::time::Duration;
 use sanskube::time::Timestamp;
 use serde_json::Value;
 
+use super::log::SharedLog;
 use super::scenario::UserRequest;
-use super::tap::SharedLog;
 
 /// An API server and, when it has been started, a controller.
 pub(super) trait Cluster {
