@@ -13,6 +13,9 @@ pub(super) trait Cluster {
     /// How many kinds of sets the controller looks after.
     fn kinds(&self) -> usize;
 
+    /// Whether the controller can make only few requests at once.
+    fn has_few_connections(&self) -> bool;
+
     /// The time.
     fn now(&self) -> Timestamp;
 

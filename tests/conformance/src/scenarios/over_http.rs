@@ -179,6 +179,10 @@ impl Cluster for OverHttp {
         self.kinds.len()
     }
 
+    fn has_few_connections(&self) -> bool {
+        true
+    }
+
     fn now(&self) -> Timestamp {
         now()
     }

@@ -29,6 +29,8 @@ pub(super) struct Played {
     pub(super) end: BTreeMap<String, Value>,
     pub(super) identities: Identities,
     pub(super) pods: Pods,
+    /// Whether the controller can make only few requests at once.
+    pub(super) has_few_connections: bool,
     /// Where the play itself went otherwise than the recording.
     pub(super) failures: Vec<String>,
 }
@@ -292,7 +294,15 @@ impl<C: Cluster> Player<'_, C> {
         for write in &writes {
             self.identities.learn_write(write);
         }
-        Played { writes, quiet: self.quiet, end, identities: self.identities, pods: self.pods, failures: self.failures }
+        Played {
+            writes,
+            quiet: self.quiet,
+            end,
+            identities: self.identities,
+            pods: self.pods,
+            has_few_connections: self.cluster.has_few_connections(),
+            failures: self.failures,
+        }
     }
 }
 
