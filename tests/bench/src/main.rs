@@ -13,13 +13,14 @@ mod queue;
 mod scale;
 mod settled;
 mod table;
+mod whole;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-const USAGE: &str = "usage: sanskube-bench generate COUNT FILE | ingest FILE | churn PODS | settled | queue | scale MOST | table [MOST]";
+const USAGE: &str = "usage: sanskube-bench generate COUNT FILE | ingest FILE | churn PODS | settled | queue | scale MOST | whole SANSKUBE [KUBE-CONTROLLER-MANAGER] | table [MOST]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +43,8 @@ fn run(arguments: &[&str]) -> Result {
         ["settled"] => settled::run(),
         ["queue"] => queue::run(),
         ["scale", most] => scale::run(most.parse()?),
+        ["whole", ours] => whole::run(ours, None),
+        ["whole", ours, theirs] => whole::run(ours, Some(theirs)),
         ["table"] => table::run(100_000),
         ["table", most] => table::run(most.parse()?),
         _ => Err(USAGE.into()),
