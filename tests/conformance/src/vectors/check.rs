@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+/// Where the rules and their reasons stand.
+const DIFFERENCES: &str = include_str!("../../../../core/src/differences.md");
+
 /// Collects where a case differs from what was wanted, and which named rules were applied.
 #[derive(Debug, Default)]
 pub struct Check {
@@ -26,9 +29,12 @@ impl Check {
         }
     }
 
-    /// Says that a rule by which this project knowingly differs decided an operation.
-    /// The rules and their reasons stand in the documentation of the core.
+    /// Says that a rule by which this project knowingly differs decided an operation. One whose reason does not stand in the documentation of the
+    /// core fails the case.
     pub fn apply_rule(&mut self, rule: &'static str) {
+        if !DIFFERENCES.contains(&format!("(`{rule}`)")) {
+            self.fail(format!("the list of differences has no {rule}"));
+        }
         *self.rules.entry(rule).or_default() += 1;
     }
 

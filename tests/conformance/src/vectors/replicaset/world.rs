@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::Check;
 use super::api::Api;
+use super::unseen::Unseen;
 use super::{expectations, number, pod, set, stale_guard, time};
 
 pub(super) struct World {
@@ -28,6 +29,7 @@ pub(super) struct World {
     uids: BTreeMap<String, Uid>,
     /// Keys that expect something though they have no set: here expectations belong to a uid, so they expect nothing.
     without_set: BTreeSet<String>,
+    pub(super) unseen: Unseen,
 }
 
 impl World {
@@ -43,6 +45,7 @@ impl World {
             now: start,
             uids: BTreeMap::new(),
             without_set: BTreeSet::new(),
+            unseen: Unseen::default(),
         };
         index_pods(&mut world.pods);
         index_sets(&mut world.sets);
@@ -104,10 +107,12 @@ impl World {
         };
         let got = describe_wakeups(&wakeups);
         let place = format!("op {i} {name}");
+        let mut want = op["want"].clone();
+        self.unseen.apply(name, args, &self.sets, &mut want, check);
         for field in ["enqueue", "enqueueAfter"] {
-            check.same(&format!("{place}: {field}"), &op["want"][field], &got[field]);
+            check.same(&format!("{place}: {field}"), &want[field], &got[field]);
         }
-        let mut expectations = op["want"]["expectations"].clone();
+        let mut expectations = want["expectations"].take();
         for key in &self.without_set {
             check.apply_rule("expectations-belong-to-a-uid");
             if let Some(expectations) = expectations.as_object_mut() {
@@ -115,7 +120,7 @@ impl World {
             }
         }
         check.same(&format!("{place}: expectations"), &expectations, &self.all_expectations());
-        check.same(&format!("{place}: guard"), &op["want"]["guard"], &self.all_guard());
+        check.same(&format!("{place}: guard"), &want["guard"], &self.all_guard());
         true
     }
 
