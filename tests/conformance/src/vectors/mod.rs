@@ -10,8 +10,11 @@ mod indexer;
 mod informer;
 mod keys;
 mod label_selector;
+#[cfg(test)]
+mod random;
 mod rate_limiter;
 mod recorded;
+mod recovery;
 mod recreated;
 mod reflector;
 mod replicaset;
