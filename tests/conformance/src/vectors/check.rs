@@ -12,8 +12,8 @@ const DIFFERENCES: &str = include_str!("../../../../core/src/differences.md");
 pub struct Check {
     pub(crate) failures: Vec<String>,
     pub(crate) rules: BTreeMap<&'static str, usize>,
-    /// How many operations were not compared, for a rule had led to another state than the recorded one.
-    pub(crate) skipped_ops: usize,
+    /// How many operations were not compared, or not in all, by the reason why.
+    pub(crate) skipped_ops: BTreeMap<&'static str, usize>,
 }
 
 impl Check {
@@ -38,16 +38,18 @@ impl Check {
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    /// Says that so many operations are not compared: a rule has led to another state than the recorded one.
-    pub fn skip_ops(&mut self, ops: usize) {
-        self.skipped_ops += ops;
+    /// Says that so many operations are not compared, or not in all, and why.
+    pub fn skip_ops(&mut self, ops: usize, why: &'static str) {
+        *self.skipped_ops.entry(why).or_default() += ops;
     }
 
     pub(crate) fn add_rules(&mut self, other: &Self) {
         for (rule, times) in &other.rules {
             *self.rules.entry(rule).or_default() += times;
         }
-        self.skipped_ops += other.skipped_ops;
+        for (why, ops) in &other.skipped_ops {
+            self.skip_ops(*ops, why);
+        }
     }
 }
 

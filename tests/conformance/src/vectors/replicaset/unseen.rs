@@ -52,9 +52,9 @@ impl Unseen {
         applied.into_iter().for_each(|rule| check.apply_rule(rule));
     }
 
-    /// Whether upstream expects deletions of a set that are known here to have happened.
-    pub(super) fn concerns(&self, key: &str) -> bool {
-        self.noticed.iter().any(|(set, ..)| set.as_str() == key)
+    /// The rule by which deletions of a set are known to have happened that upstream goes on to expect.
+    pub(super) fn noticed_by(&self, key: &str) -> Option<&'static str> {
+        self.noticed.iter().find(|(set, ..)| set.as_str() == key).map(|(.., rule)| *rule)
     }
 }
 
