@@ -145,3 +145,6 @@ fn read_cases(path: &Path) -> std::io::Result<Vec<Value>> {
         .map(|line| Ok(serde_json::from_str(&line?)?))
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

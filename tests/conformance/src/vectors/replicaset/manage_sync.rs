@@ -1,6 +1,7 @@
 //! Whole syncs, one or several with events between them.
 
 mod before;
+mod held_back;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use super::super::Check;
 use super::world::{World, list, text};
 use super::{body_of, ops};
 use before::Before;
-pub(super) use rules::{BY_UID, MET_BY_VERSION};
+pub(super) use held_back::{BY_UID, MET_BY_VERSION};
 use rules::{Next, compare};
 
 pub(in super::super) fn replay(case: &Value, check: &mut Check) {
@@ -29,6 +30,9 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let ops = ops(case, check);
     for (i, op) in ops.iter().enumerate() {
         let (name, args) = (text(&op["op"]), &op["args"]);
+        if matches!(name, "advance" | "api") && !op["want"].is_null() {
+            check.fail(format!("op {i} {name}: nothing here compares {}", op["want"]));
+        }
         match name {
             "advance" => world.now = world.now.after(Duration::from_nanos(args["ns"].as_u64().unwrap_or(0))),
             "api" => world.api.handle_others(args),
