@@ -165,3 +165,6 @@ pub(super) fn describe_events(events: &[Event], made: &BTreeSet<String>) -> Valu
 fn sort_events(events: &mut [Value]) {
     events.sort_by_key(|event| format!("{}: {}", event["reason"], event["message"]));
 }
+
+#[cfg(test)]
+mod tests;

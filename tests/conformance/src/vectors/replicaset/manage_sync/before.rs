@@ -12,6 +12,7 @@ use sanskube::time::Now;
 use serde_json::{Value, json};
 
 use super::super::api::Api;
+use super::super::expectations::describe;
 use super::super::world::{World, list, text};
 
 /// What was there before a sync of one set.
@@ -25,6 +26,8 @@ pub(super) struct Before {
     pub(super) pods: BTreeMap<String, Value>,
     /// The rule by which the set is free to create and delete pods where upstream may not be.
     pub(super) freed_by: Option<&'static str>,
+    /// For how long the set is to make no more pods.
+    pub(super) pause: Option<Duration>,
     expectation: Option<Expectation>,
     api: Api,
     now: Now,
@@ -44,10 +47,16 @@ impl Before {
             replicas: set.and_then(|set| u64::try_from(set.replicas()).ok()).unwrap_or(0),
             pods: pods.collect(),
             freed_by: world.freed_by(key),
+            pause: set.and_then(|set| world.controller.rejections().pause(&set.meta().uid, world.now.instant)),
             expectation: set.and_then(|set| world.controller.expectations().get(&set.meta().uid)).cloned(),
             api: world.api.clone(),
             now: world.now,
         }
+    }
+
+    /// What the set expected.
+    pub(super) fn expectations(&self) -> Value {
+        self.expectation.as_ref().map_or(Value::Null, describe)
     }
 
     /// Puts all where upstream is after the sync: the server is sent what upstream has sent, and the records are those that upstream has left.

@@ -1,4 +1,7 @@
-//! The rules by which a set is free to create and delete pods where upstream is held back by what it expects.
+//! The rules by which a set is free to create and delete pods where upstream is held back by what it expects, and the one by which it is held back
+//! where upstream is free.
+
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,6 +14,8 @@ pub(in super::super) const MET_BY_VERSION: &str = "met-by-version";
 /// Expectations belong to the uid of a set; upstream's to its name.
 pub(in super::super) const BY_UID: &str = "expectations-belong-to-a-uid";
 
+/// A set whose pods fail at once, or that is gone on the server, makes no more of them for a while.
+pub(super) const SLOWED_DOWN: &str = "a-rejected-set-is-slowed-down";
 /// The requests that create and delete pods.
 const MANAGING: [&str; 2] = ["create_pod", "delete_pod"];
 
@@ -51,5 +56,34 @@ pub(super) fn check_not_held_back(
         for (field, expected) in [("adds", lacking), ("dels", surplus)] {
             check.same(&format!("{place}expectations.{field}"), &json!(expected), &got["expectations"][field]);
         }
+    }
+}
+
+/// The set makes no pods, and is looked at again after its pause; all else is as upstream does it.
+pub(super) fn check_slowed_down(
+    before: &Before,
+    pause: Duration,
+    place: &str,
+    want: &Value,
+    got: &Value,
+    check: &mut Check,
+) {
+    for field in ["deletes", "patches"] {
+        check.same(&format!("{place}{field}"), &want[field], &got[field]);
+    }
+    check.same(&format!("{place}events"), &Value::Null, &got["events"]);
+    check.same(&format!("{place}expectations"), &before.expectations(), &got["expectations"]);
+    if list(&want["events"]).all(|event| event["type"] == "Normal") {
+        // Nothing of what upstream tries fails, so the status is the same.
+        let phases: Vec<&Value> = list(&want["phases"]).filter(|phase| **phase != "create_pod").collect();
+        check.same(&format!("{place}phases"), &json!(phases), &got["phases"]);
+        for field in ["gets", "statusUpdates"] {
+            check.same(&format!("{place}{field}"), &want[field], &got[field]);
+        }
+        let failed =
+            want["queue"].as_array().is_some_and(|queue| queue.iter().any(|op| op["op"] == "add_rate_limited"));
+        let after = json!({"op": "add_after", "afterNs": u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX)});
+        let queue = if failed { want["queue"].clone() } else { json!([after, {"op": "forget"}]) };
+        check.same(&format!("{place}queue"), &queue, &got["queue"]);
     }
 }

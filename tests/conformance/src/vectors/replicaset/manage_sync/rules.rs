@@ -13,7 +13,7 @@ use super::super::stale_guard;
 use super::super::status::{FailureShown, another_uid_read, check_retry};
 use super::super::world::{World, list, text};
 use super::before::Before;
-use super::held_back::{MET_BY_VERSION, check_not_held_back};
+use super::held_back::{MET_BY_VERSION, SLOWED_DOWN, check_not_held_back, check_slowed_down};
 use super::{Synced, sort_events};
 
 /// Where a sync has led.
@@ -71,6 +71,11 @@ pub(super) fn compare(
         check.apply_rule("stale-pod-is-no-failure");
         forget_conflicts(place, synced, &before.status, &mut want, &mut got, check);
         next = Next::Elsewhere;
+    }
+    if let Some(pause) = before.pause.filter(|_| got["creates"].is_null() && !want["creates"].is_null()) {
+        check.apply_rule(SLOWED_DOWN);
+        check_slowed_down(before, pause, place, &want, &got, check);
+        return Next::Elsewhere;
     }
     if let Some(rule) = before.freed_by {
         if got["phases"] != want["phases"] {
