@@ -109,3 +109,13 @@ fn the_end_of_an_orphan_that_nobody_took_leads_to_no_call() {
     assert_eq!(woken_by_pods(&mut cluster), [web()]);
     assert!(cluster.sync().requests.is_empty());
 }
+
+#[test]
+fn a_pod_that_a_relist_lacks_wakes_its_owner_and_is_not_awaited_any_more() {
+    let mut cluster = Cluster::new(set_json(1, json!({}))).with_pods([pod_json("p0", owned())]);
+    let awaited = [Key::new("shop", "p0")];
+    cluster.controller.expectations_mut().expect_deletions(&"uid-web".into(), awaited, cluster.now.instant);
+    cluster.server.pods.clear();
+    assert_eq!(woken_by_pods(&mut cluster), [web()]);
+    assert_eq!(cluster.controller.expectations().get(&"uid-web".into()).unwrap().deletions, 0);
+}
