@@ -16,10 +16,10 @@ use sanskube::limits::Limits;
 use sanskube::recorder;
 use sanskube::reflector::Config;
 use sanskube::time::Now;
+use sanskube_access::Clock;
 
 use crate::changes::Changes;
 use crate::client::Client;
-use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::driver::{Driver, Stopper, Waker};
 use crate::rest::Rests;
@@ -54,7 +54,7 @@ impl Runner {
     pub fn new(client: &Client) -> io::Result<Self> {
         // What the standard library draws for its hash maps is random enough to tell two processes apart.
         let seed = RandomState::new().build_hasher().finish();
-        let driver = Driver::new(client.peer.server.clone(), SHORT_CALLS)?;
+        let driver = Driver::new(client.pool.server.clone(), SHORT_CALLS)?;
         Ok(Self {
             shared: Shared::new(Controllers::new(Limits::default(), seed)),
             client: client.clone(),

@@ -20,10 +20,10 @@ use sanskube::limits::Limits;
 use sanskube::recorder;
 use sanskube::reflector::Config;
 use sanskube::time::Now;
+use sanskube_access::Clock;
 
 use crate::changes::Changes;
 use crate::client::Client;
-use crate::clock::Clock;
 use crate::driver::{Driver, Stopper, Waker};
 
 /// A reconciliation under way.

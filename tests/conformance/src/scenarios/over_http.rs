@@ -7,7 +7,8 @@ use sanskube::manager::{Config, Manager};
 use sanskube::object::ReplicaSetKind;
 use sanskube::time::Timestamp;
 use sanskube_apiserver::Request;
-use sanskube_blocking::{Clock, Credentials, Driver, Server, Stopper};
+use sanskube_blocking::access::Credentials;
+use sanskube_blocking::{Clock, Driver, Server, Stopper};
 use serde_json::json;
 
 use super::cluster::{Answer, Cluster};
