@@ -13,12 +13,20 @@ use ureq::{Agent, AsSendBody, Body, Error, Timeout};
 
 use crate::event::Event;
 use crate::pool::Pool;
-use crate::transport::Job;
 
 /// The size of a piece of a body, at most.
 pub(crate) const PIECE: usize = 16 << 10;
 /// How long past the core's own deadline a thread waits. The core gives a call up first; this only frees the thread.
 const MARGIN: Duration = Duration::from_secs(1);
+
+/// A call to be made by a thread.
+pub(crate) struct Job {
+    /// The agent of a watch. Short calls share those of the pool.
+    pub(crate) agent: Option<Agent>,
+    pub(crate) call: Call,
+    /// When the core gives it up.
+    pub(crate) until: Instant,
+}
 
 /// Makes one call and reports what comes. Returns early when nobody listens any more.
 pub(crate) fn exchange(pool: &Pool, job: Job, events: &SyncSender<Event>) {

@@ -35,11 +35,11 @@ type Reconcile = Arc<dyn Fn(Key) -> controller::Result + Send + Sync>;
 /// A runner is a handle: clones are the same runner. One of them must be [run](Self::run).
 #[derive(Clone)]
 pub struct Runner {
-    pub(crate) shared: Shared,
+    shared: Shared,
     client: Client,
     reconcile: Arc<Mutex<HashMap<ControllerId, Reconcile>>>,
     /// Counts whenever the machine has come to rest.
-    pub(crate) rests: Arc<Rests>,
+    rests: Arc<Rests>,
     driver: Arc<Mutex<Option<Driver>>>,
     stopper: Stopper,
     waker: Waker,
@@ -132,7 +132,7 @@ impl Runner {
         options: HandlerOptions<T>,
     ) -> Result<Changes<T>, Misuse> {
         let handler = self.change(|machine, now| machine.add_handler(now, watch, options))?;
-        Ok(Changes::new(self.clone(), watch, handler))
+        Ok(Changes::new(self.shared.clone(), self.rests.clone(), watch, handler))
     }
 
     /// Waits until the first lists of all collections are in their caches. `false` if the runner stopped before.

@@ -13,17 +13,8 @@ use sanskube_access::Server;
 use ureq::Agent;
 
 use crate::event::Event;
-use crate::exchange::exchange;
+use crate::exchange::{Job, exchange};
 use crate::pool::Pool;
-
-/// A call to be made by a thread.
-pub(crate) struct Job {
-    /// The agent of a watch. Short calls share those of the pool.
-    pub(crate) agent: Option<Agent>,
-    pub(crate) call: Call,
-    /// When the core gives it up.
-    pub(crate) until: Instant,
-}
 
 /// Sends requests and reports their answers as [`Event`]s.
 pub(crate) struct Transport {
