@@ -5,20 +5,22 @@
 mod rules;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use sanskube::delta::{DeltaFifo, InOrderFifo, Queue};
+use sanskube::error::Misuse;
 use sanskube::informer::{Filter, HandlerId, HandlerOptions, Informer, Recreated};
 use sanskube::key::Key;
-use sanskube::reflector::{Config, Recovery};
-use sanskube::request::{Call, CallIds};
+use sanskube::machine::Part;
+use sanskube::reflector::Recovery;
+use sanskube::request::CallId;
 use sanskube::store::Store;
 use sanskube::time::{Instant, Now};
 use serde_json::{Map, Value, json};
 
 use super::Check;
 use super::recorded::{Objects, Recorded, ops, transform};
-use super::script::{self, Answer, NO_VERSION, has_no_version, millis};
+use super::script::{Answer, NO_VERSION, has_no_version, millis};
+use super::scripted::{Scripted, Wire, config};
 use rules::Rules;
 
 pub(super) fn replay(case: &Value, check: &mut Check) {
@@ -78,30 +80,15 @@ struct Script {
     objects: Objects,
     informer: Option<Informer<Recorded>>,
     handlers: BTreeMap<String, Handler>,
-    now: Now,
-    ids: CallIds,
-    call: Option<Call>,
-    /// Whether the call in flight is an open stream.
-    open: bool,
-    requests: Vec<Value>,
-    errors: Vec<Value>,
+    wire: Wire,
     callbacks: Map<String, Value>,
     /// The keys of what filtered handlers knew of and were told the end of, by handler.
     ends: Vec<(String, Value)>,
-    stream_stopped: bool,
 }
 
 impl Script {
     fn new(case: &Value, recreated: Recreated) -> Self {
         let given = &case["config"];
-        let mut config = Config::new(script::CONFIG_MAPS);
-        config.watch_list = given["watch_list"] == true;
-        config.resync_period = millis(&given["resync_ms"]);
-        config.backoff.jitter = 0.0;
-        config.recovery = Recovery::ClientGo;
-        // Client-go itself never gives up a call: that is left to its transport.
-        config.limits.list_timeout = Duration::MAX;
-        config.limits.watch_grace = Duration::MAX;
         let transform = transform(&given["transform"]);
         let queue = match given["queue"].as_str() {
             Some("delta_fifo") => Queue::DeltaFifo(DeltaFifo::new(None, transform)),
@@ -112,21 +99,16 @@ impl Script {
             }
             other => panic!("unknown queue {other:?}"),
         };
-        let informer = Informer::with_queue(config, queue, Store::new()).with_recreated(recreated);
+        let informer =
+            Informer::with_queue(config(given, Recovery::ClientGo), queue, Store::new()).with_recreated(recreated);
         let mut script = Self {
             recreated,
             objects: Objects::of(case),
             informer: Some(informer),
             handlers: BTreeMap::new(),
-            now: Now::default(),
-            ids: CallIds::default(),
-            call: None,
-            open: false,
-            requests: Vec::new(),
-            errors: Vec::new(),
+            wire: Wire::default(),
             callbacks: Map::new(),
             ends: Vec::new(),
-            stream_stopped: false,
         };
         for handler in given["handlers"].as_array().into_iter().flatten() {
             script.add_handler(handler);
@@ -138,10 +120,6 @@ impl Script {
         self.informer.as_mut().expect("the informer was not stopped")
     }
 
-    fn due(&self) -> Option<Instant> {
-        self.informer.as_ref().and_then(Informer::next_deadline)
-    }
-
     fn add_handler(&mut self, given: &Value) {
         let label = given["filter"].as_str().map(|filter| {
             filter.strip_prefix("label:").unwrap_or_else(|| panic!("unknown filter {filter}")).to_owned()
@@ -149,7 +127,7 @@ impl Script {
         let filter =
             label.clone().map(|label| -> Filter<Recorded> { Box::new(move |object| object.label(&label).is_some()) });
         let resync = given.get("resync_ms").map(millis);
-        let now = self.now;
+        let now = self.wire.now;
         let id = self.informer().add_handler(now, HandlerOptions { resync, filter });
         let name = given["name"].as_str().expect("a handler has a name").to_owned();
         self.handlers.insert(name, Handler { id, filter: label, known: BTreeMap::new() });
@@ -159,19 +137,8 @@ impl Script {
     fn apply(&mut self, name: &str, op: &Value) -> bool {
         match name {
             "start" => {}
-            "await_request" => {
-                self.drain();
-                while let (None, Some(due)) = (&self.call, self.due()) {
-                    self.advance_to(due);
-                }
-            }
-            "advance" => {
-                let target = self.now.instant + millis(&op["ms"]);
-                while let Some(due) = self.due().filter(|due| *due <= target) {
-                    self.advance_to(due);
-                }
-                self.advance_to(target);
-            }
+            "await_request" => self.await_request(),
+            "advance" => self.advance(millis(&op["ms"])),
             "add_handler" => self.add_handler(op),
             "remove_handler" => {
                 let name = op["name"].as_str().expect("a handler has a name");
@@ -179,7 +146,7 @@ impl Script {
                 assert!(self.informer().remove_handler(handler.id));
             }
             "stop" => {
-                self.stop_call();
+                self.wire.stop();
                 self.informer = None;
                 return true;
             }
@@ -192,42 +159,54 @@ impl Script {
         true
     }
 
-    fn answer(&mut self, answer: Answer) {
-        let Some(call) = &self.call else { return };
-        let (id, now, ends) = (call.id, self.now, !matches!(answer, Answer::Open | Answer::Line(_)));
-        if ends {
-            self.stop_call();
-        }
-        self.open |= matches!(answer, Answer::Open);
-        let informer = self.informer();
-        let handled = match answer {
-            Answer::Whole(head, body) => informer
-                .handle_head(now, id, head)
-                .and_then(|()| body.chunks(100).try_for_each(|piece| informer.handle_body(now, id, piece)))
-                .and_then(|()| informer.handle_end(now, id)),
-            Answer::Open => informer.handle_head(now, id, script::OK),
-            Answer::Line(line) => informer.handle_body(now, id, &line),
-            Answer::End => informer.handle_end(now, id),
-            Answer::Failure(failure) => informer.handle_failure(now, id, failure),
+    /// What came of the operation.
+    fn take(&mut self, stopped: bool) -> Value {
+        let Some(informer) = &self.informer else {
+            return json!({"stopped": stopped, "stream_stopped": self.wire.take_stopped()});
         };
-        // A list that was given up is not awaited to its end.
-        assert!(handled.is_ok() || self.informer().in_flight() != Some(id), "the call is in flight");
+        let synced = |handler: &Handler| json!(informer.handler_has_synced(handler.id));
+        let handlers: Map<String, Value> =
+            self.handlers.iter().map(|(name, handler)| (name.clone(), synced(handler))).collect();
+        let mut seen = self.wire.take();
+        seen["callbacks"] = Value::Object(core::mem::take(&mut self.callbacks));
+        seen["store"] = json!(self.objects.sorted(informer.store().iter()));
+        seen["rv"] = json!(informer.last_sync_resource_version().to_string());
+        seen["store_rv"] = json!(informer.store().resource_version().to_string());
+        seen["synced"] = json!(informer.has_synced());
+        seen["handlers_synced"] = Value::Object(handlers);
+        seen
+    }
+}
+
+impl Scripted for Script {
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
     }
 
-    fn stop_call(&mut self) {
-        self.call = None;
-        self.stream_stopped |= core::mem::take(&mut self.open);
+    fn due(&self) -> Option<Instant> {
+        self.informer.as_ref().and_then(Informer::next_deadline)
     }
 
-    fn advance_to(&mut self, instant: Instant) {
-        self.now = self.now.after(instant.since(self.now.instant));
-        let now = self.now;
+    fn in_flight(&self) -> Option<CallId> {
+        self.informer.as_ref().and_then(Informer::in_flight)
+    }
+
+    fn handle_timeout(&mut self, now: Now) {
         self.informer().handle_timeout(now);
-        self.drain();
+    }
+
+    fn handle_part(&mut self, now: Now, call: CallId, part: Part) -> Result<(), Misuse> {
+        let informer = self.informer();
+        match part {
+            Part::Body(bytes) => informer.handle_body(now, call, &bytes),
+            Part::End => informer.handle_end(now, call),
+            Part::Failed(failure) => informer.handle_failure(now, call, failure),
+            Part::Head(head) => informer.handle_head(now, call, head),
+        }
     }
 
     fn drain(&mut self) {
-        let Self { informer, handlers, objects, .. } = self;
+        let Self { informer, handlers, objects, wire, .. } = self;
         let informer = informer.as_mut().expect("the informer was not stopped");
         for (name, handler) in handlers {
             while let Some((key, change)) = informer.poll_change(handler.id) {
@@ -245,38 +224,12 @@ impl Script {
             }
         }
         if let Some(error) = informer.poll_error() {
-            self.errors.extend(script::error(&error));
+            wire.note(&error);
         }
         if informer.poll_cancel().is_some() {
-            self.stop_call();
+            wire.stop();
         }
-        let now = self.now;
-        let call = self.informer.as_mut().and_then(|informer| informer.poll_call(now, &mut self.ids));
-        if let Some(call) = call {
-            self.requests.push(script::request(&call, now.instant));
-            self.call = Some(call);
-        }
-    }
-
-    /// What came of the operation.
-    fn take(&mut self, stopped: bool) -> Value {
-        let stream_stopped = core::mem::take(&mut self.stream_stopped).then_some(true);
-        let Some(informer) = &self.informer else {
-            return json!({"stopped": stopped, "stream_stopped": stream_stopped});
-        };
-        let synced = |handler: &Handler| json!(informer.handler_has_synced(handler.id));
-        let handlers: Map<String, Value> =
-            self.handlers.iter().map(|(name, handler)| (name.clone(), synced(handler))).collect();
-        json!({
-            "requests": core::mem::take(&mut self.requests),
-            "errors": core::mem::take(&mut self.errors),
-            "callbacks": core::mem::take(&mut self.callbacks),
-            "stream_stopped": stream_stopped,
-            "store": self.objects.sorted(informer.store().iter()),
-            "rv": informer.last_sync_resource_version().to_string(),
-            "store_rv": informer.store().resource_version().to_string(),
-            "synced": informer.has_synced(),
-            "handlers_synced": handlers,
-        })
+        let call = informer.poll_call(wire.now, &mut wire.ids);
+        wire.begin(call);
     }
 }

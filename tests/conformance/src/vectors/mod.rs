@@ -16,6 +16,7 @@ mod recreated;
 mod reflector;
 mod replicaset;
 mod script;
+mod scripted;
 mod workqueue;
 
 use std::fs::File;

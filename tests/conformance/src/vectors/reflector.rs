@@ -6,18 +6,20 @@
 mod rules;
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use sanskube::error::Misuse;
+use sanskube::machine::Part;
 use sanskube::object::Transform;
-use sanskube::reflector::{Config, Recovery, Reflector, ReflectorStore, WatchError};
-use sanskube::request::{Call, CallIds};
+use sanskube::reflector::{Recovery, Reflector, ReflectorStore, WatchError};
+use sanskube::request::CallId;
 use sanskube::resource_version::ResourceVersion;
 use sanskube::time::{Instant, Now};
 use serde_json::{Value, json};
 
 use super::Check;
 use super::recorded::{Objects, Recorded, ops, transform};
-use super::script::{self, Answer, millis};
+use super::script::{Answer, millis};
+use super::scripted::{Scripted, Wire, config};
 use rules::Rules;
 
 pub(super) fn replay(case: &Value, check: &mut Check) {
@@ -59,31 +61,17 @@ fn order(result: &Value) -> Value {
 struct Script {
     store: Recorder,
     reflector: Reflector<Recorded>,
-    now: Now,
-    ids: CallIds,
-    call: Option<Call>,
-    /// Whether the call in flight is an open stream.
-    open: bool,
-    requests: Vec<Value>,
-    errors: Vec<Value>,
+    wire: Wire,
     /// The last failure of a call, and when it was.
     last_error: Option<(Instant, WatchError)>,
-    stream_stopped: bool,
 }
 
 impl Script {
     fn new(case: &Value, recovery: Recovery) -> Self {
         let given = &case["config"];
-        let mut config = Config::new(script::CONFIG_MAPS);
-        config.watch_list = given["watch_list"] == true;
+        let mut config = config(given, recovery);
         config.page_size = given["page_size"].as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
-        config.resync_period = millis(&given["resync_ms"]);
         config.internal_error_retry = millis(&given["max_internal_error_retry_ms"]);
-        config.backoff.jitter = 0.0;
-        config.recovery = recovery;
-        // Client-go itself never gives up a call: that is left to its transport.
-        config.limits.list_timeout = Duration::MAX;
-        config.limits.watch_grace = Duration::MAX;
         Self {
             store: Recorder {
                 objects: Objects::of(case),
@@ -94,14 +82,8 @@ impl Script {
                 transform: transform(&given["transform"]).filter(|_| given["watch_list"] == true),
             },
             reflector: Reflector::new(config),
-            now: Now::default(),
-            ids: CallIds::default(),
-            call: None,
-            open: false,
-            requests: Vec::new(),
-            errors: Vec::new(),
+            wire: Wire::default(),
             last_error: None,
-            stream_stopped: false,
         }
     }
 
@@ -109,19 +91,8 @@ impl Script {
     fn apply(&mut self, name: &str, op: &Value) -> bool {
         match name {
             "start" => {}
-            "await_request" => {
-                self.drain();
-                while let (None, Some(due)) = (&self.call, self.reflector.next_deadline()) {
-                    self.advance_to(due);
-                }
-            }
-            "advance" => {
-                let target = self.now.instant + millis(&op["ms"]);
-                while let Some(due) = self.reflector.next_deadline().filter(|due| *due <= target) {
-                    self.advance_to(due);
-                }
-                self.advance_to(target);
-            }
+            "await_request" => self.await_request(),
+            "advance" => self.advance(millis(&op["ms"])),
             "store_fails" => self.store.fails.extend(op["call"].as_str().map(str::to_owned)),
             _ => match Answer::of(name, op, &self.store.objects) {
                 Some(answer) => self.answer(answer),
@@ -132,68 +103,57 @@ impl Script {
         true
     }
 
-    fn answer(&mut self, answer: Answer) {
-        let Some(call) = &self.call else { return };
-        let (id, now, ends) = (call.id, self.now, !matches!(answer, Answer::Open | Answer::Line(_)));
-        if ends {
-            self.stop();
-        }
+    /// What came of the operation.
+    fn take(&mut self, unordered: bool) -> Value {
+        let mut seen = self.wire.take();
+        seen["store_calls"] = Value::Array(core::mem::take(&mut self.store.calls));
+        seen["rv"] = json!(self.reflector.last_sync_resource_version().to_string());
+        seen["unordered"] = json!(unordered.then_some(true));
+        seen
+    }
+}
+
+impl Scripted for Script {
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.reflector.next_deadline()
+    }
+
+    fn in_flight(&self) -> Option<CallId> {
+        self.reflector.in_flight()
+    }
+
+    fn handle_timeout(&mut self, now: Now) {
+        self.reflector.handle_timeout(now, &mut self.store);
+    }
+
+    fn handle_part(&mut self, now: Now, call: CallId, part: Part) -> Result<(), Misuse> {
         let (reflector, store) = (&mut self.reflector, &mut self.store);
-        let handled = match answer {
-            Answer::Whole(head, body) => reflector
-                .handle_head(now, id, head)
-                .and_then(|()| body.chunks(100).try_for_each(|piece| reflector.handle_body(now, id, piece, store)))
-                .and_then(|()| reflector.handle_end(now, id, store)),
-            Answer::Open => {
-                self.open = true;
-                reflector.handle_head(now, id, script::OK)
-            }
-            Answer::Line(line) => reflector.handle_body(now, id, &line, store),
-            Answer::End => reflector.handle_end(now, id, store),
-            Answer::Failure(failure) => reflector.handle_failure(now, id, failure),
-        };
-        // A list that was given up is not awaited to its end.
-        assert!(handled.is_ok() || self.reflector.in_flight() != Some(id), "the call is in flight");
-    }
-
-    fn stop(&mut self) {
-        self.call = None;
-        self.stream_stopped |= core::mem::take(&mut self.open);
-    }
-
-    fn advance_to(&mut self, instant: Instant) {
-        self.now = self.now.after(instant.since(self.now.instant));
-        self.reflector.handle_timeout(self.now, &mut self.store);
-        self.drain();
+        match part {
+            Part::Body(bytes) => reflector.handle_body(now, call, &bytes, store),
+            Part::End => reflector.handle_end(now, call, store),
+            Part::Failed(failure) => reflector.handle_failure(now, call, failure),
+            Part::Head(head) => reflector.handle_head(now, call, head),
+        }
     }
 
     fn drain(&mut self) {
         if let Some(error) = self.reflector.poll_error() {
-            self.errors.extend(script::error(&error));
+            self.wire.note(&error);
             // A refused event is no failure of a call.
             if error.step.is_some() {
-                self.last_error = Some((self.now.instant, error));
+                self.last_error = Some((self.wire.now.instant, error));
             }
         }
         if self.reflector.poll_cancel().is_some() {
-            self.stop();
+            self.wire.stop();
         }
-        if let Some(call) = self.reflector.poll_call(self.now, &mut self.ids) {
-            self.requests.push(script::request(&call, self.now.instant));
-            self.call = Some(call);
-        }
-    }
-
-    /// What came of the operation.
-    fn take(&mut self, unordered: bool) -> Value {
-        json!({
-            "requests": core::mem::take(&mut self.requests),
-            "errors": core::mem::take(&mut self.errors),
-            "store_calls": core::mem::take(&mut self.store.calls),
-            "stream_stopped": core::mem::take(&mut self.stream_stopped).then_some(true),
-            "rv": self.reflector.last_sync_resource_version().to_string(),
-            "unordered": unordered.then_some(true),
-        })
+        let now = self.wire.now;
+        let call = self.reflector.poll_call(now, &mut self.wire.ids);
+        self.wire.begin(call);
     }
 }
 

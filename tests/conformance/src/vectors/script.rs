@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use sanskube::machine::Part;
 use sanskube::object::Resource;
 use sanskube::reflector::{Cause, Doing, Step, WatchError};
 use sanskube::request::{Call, Failure, Head};
@@ -22,7 +23,7 @@ pub(super) fn has_no_version(op: &Value) -> bool {
 }
 
 /// The head of an answer that is a success.
-pub(super) const OK: Head = Head { status: 200, retry_after: None };
+const OK: Head = Head { status: 200, retry_after: None };
 
 /// The collection that all cases are about.
 pub(super) const CONFIG_MAPS: Resource = Resource {
@@ -47,6 +48,20 @@ pub(super) enum Answer {
 }
 
 impl Answer {
+    /// What comes of it, part by part.
+    pub(super) fn parts(self) -> Vec<Part> {
+        match self {
+            Self::Whole(head, body) => {
+                let body = body.chunks(100).map(|piece| Part::Body(piece.to_vec()));
+                [Part::Head(head)].into_iter().chain(body).chain([Part::End]).collect()
+            }
+            Self::Open => vec![Part::Head(OK)],
+            Self::Line(line) => vec![Part::Body(line)],
+            Self::End => vec![Part::End],
+            Self::Failure(failure) => vec![Part::Failed(failure)],
+        }
+    }
+
     /// What an operation of the script is on the wire; none where it is not the server's.
     pub(super) fn of(name: &str, op: &Value, objects: &Objects) -> Option<Self> {
         let line = |event_type: &str, object: Value| {
