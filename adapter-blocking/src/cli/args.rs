@@ -9,11 +9,11 @@ use sanskube::manager::Config;
 use sanskube::object::ReplicaSetKind;
 use sanskube::object::validation::is_dns_label;
 use sanskube::rand::SplitMix64;
+use sanskube_access::Wish;
 
 use super::controller;
 use super::logging::Format;
 use super::options::{ClientOptions, ControllerOptions, ElectionOptions, StatusOptions};
-use crate::access::Wish;
 
 /// A ReplicaSet controller without tokio, and a demonstration of it.
 #[derive(Debug, Parser)]

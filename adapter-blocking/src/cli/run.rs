@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use sanskube::manager::Manager;
+use sanskube_access::Environment;
 
 use super::args::RunArgs;
 use super::controller::{Looked, WORKERS};
 use super::{Done, signals};
-use crate::access::Environment;
 use crate::driver::Driver;
 use crate::status::StatusServer;
 

@@ -135,7 +135,7 @@ fn random_operations_agree_with_a_plain_model() {
         let mut random = Random::new(seed);
         let retries = *random.pick(&[Retries::Windowed, Retries::ClientGo]);
         let low_every = 1 + random.below(4) as u32;
-        let mut queue = WorkQueue::new(ItemExponential::new(BASE, MAX))
+        let mut queue = WorkQueue::new(PerItem::exponential(BASE, MAX))
             .with_retries(retries)
             .with_low_every(NonZeroU32::new(low_every).unwrap());
         let mut model = Model {

@@ -11,17 +11,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::spawn;
 use std::time::{Duration, Instant};
 
-use sanskube::kubeconfig::{ExecCredential, ExecPlugin, FilePath, Source};
-use ureq::http::HeaderValue;
-use ureq::tls::ClientCert;
+use http::HeaderValue;
+use sanskube::kubeconfig::{ExecCredential, ExecPlugin, FilePath};
 
-use crate::access::{AccessError, client_certificate};
 use crate::clock::Clock;
 use crate::credentials::bearer;
+use crate::error::AccessError;
+use crate::tls::Identity;
 
 /// How long a plugin may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a plugin is left alone after it was run, unless what it said has expired.
+/// How long a plugin is left alone after it was run, whatever it said.
 const PAUSE: Duration = Duration::from_secs(5);
 /// The longest answer that is read.
 const ANSWER_BYTES: u64 = 1 << 20;
@@ -40,7 +40,7 @@ pub(crate) struct Exec {
 struct Said {
     credential: Option<ExecCredential>,
     authorization: Option<HeaderValue>,
-    certificate: Option<ClientCert>,
+    identity: Option<Identity>,
     /// When it was run last.
     run: Option<Instant>,
     /// What was said last about what is wrong.
@@ -70,7 +70,7 @@ impl Exec {
     /// The value of the header `Authorization` now, if there is to be one.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         let mut said = self.said();
-        if said.is_missing() && !said.is_fresh() || said.is_expired() && !said.is_fresh() {
+        if (said.is_missing() || said.is_expired()) && !said.is_fresh() {
             let run = self.run();
             self.keep(&mut said, run);
         }
@@ -87,8 +87,8 @@ impl Exec {
     }
 
     /// The certificate that the plugin said last, if there was one.
-    pub(crate) fn certificate(&self) -> Option<ClientCert> {
-        self.said().certificate.clone()
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        self.said().identity.clone()
     }
 
     /// Grows with each certificate.
@@ -123,11 +123,11 @@ impl Exec {
         };
         let client = credential.client.clone();
         if said.credential.as_ref().and_then(|before| before.client.as_ref()) != client.as_ref() {
-            said.certificate = match client {
+            said.identity = match client {
                 None => None,
                 Some((certificate, key)) => {
-                    let client = client_certificate(Source::Data(certificate), Source::Data(key));
-                    Some(client.map_err(|e| format!("printed a certificate that cannot be used: {e}"))?)
+                    let identity = Identity::from_pem(&certificate, &key);
+                    Some(identity.map_err(|e| format!("printed a certificate that cannot be used: {e}"))?)
                 }
             };
             self.generation.fetch_add(1, Ordering::Release);
@@ -238,7 +238,7 @@ mod tests {
             assert_eq!(exec.header().unwrap(), "Bearer t");
         }
         assert_eq!((runs(&folder), exec.generation()), (1, 0));
-        assert!(exec.certificate().is_none());
+        assert!(exec.identity().is_none());
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             format!("{{\"clientCertificateData\":\"{}\",\"clientKeyData\":\"{}\"}}", escape(certificate), escape(key))
         };
         let exec = plugin(&folder, &pair());
-        assert!(exec.certificate().is_some() && exec.header().is_none());
+        assert!(exec.identity().is_some() && exec.header().is_none());
         assert_eq!(exec.generation(), 1);
         drop(plugin(&folder, &pair()));
         exec.said().run = None;

@@ -1,13 +1,7 @@
 use std::env::join_paths;
 use std::fs::{create_dir_all, write};
-use std::io::{Read, Write};
-use std::net::TcpListener;
-use std::sync::Arc;
-use std::thread::{JoinHandle, spawn};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use tempfile::TempDir;
 
 use super::*;
@@ -38,7 +32,7 @@ impl World {
         write(at("etc/second"), kubeconfig("http://second", "", "")).unwrap();
         write(at("etc/token"), "etc-token\n").unwrap();
         write(at("pod/token"), "pod-token\n").unwrap();
-        write(at("pod/ca.crt"), authority().pem()).unwrap();
+        write(at("pod/ca.crt"), certificate()).unwrap();
         let environment = Environment {
             kubeconfig: Some(
                 join_paths(
@@ -114,12 +108,11 @@ fn what_cannot_be_used_is_named() {
         "",
         "the certificate authority in the kubeconfig: holds no certificate",
     );
-    let proxied = "tls-server-name: other, proxy-url: 'http://p'";
-    refused(proxied, "", "tls-server-name \"other\": cannot be honoured through a proxy");
     refused("", "tokenFile: gone", "cannot read the token DIR/etc/gone: No such file");
     refused("", "token: \"a\\nb\"", "the token: has characters that a header cannot hold");
+    refused("", "as: \"a\\nb\"", "impersonate-user \"a\\nb\": has characters that a header cannot hold");
     refused("proxy-url: '::'", "", "\"::\" is not the URL of a proxy");
-    for (file, text) in [("me.crt", authority().pem()), ("other.key", KeyPair::generate().unwrap().serialize_pem())] {
+    for (file, text) in [("me.crt", certificate()), ("other.key", KeyPair::generate().unwrap().serialize_pem())] {
         write(world.at("etc").join(file), text).unwrap();
     }
     let refused = |user: &str, problem: &str| {
@@ -150,119 +143,30 @@ fn a_bad_url_says_what_a_good_one_is() {
     }
 }
 
-/// An authority that everybody may be told to trust.
-fn authority() -> CertifiedIssuer<'static, KeyPair> {
-    authority_named("authority")
-}
-
-fn authority_named(name: &str) -> CertifiedIssuer<'static, KeyPair> {
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-}
-
-/// A server on 127.0.0.1 that answers one request with the number of certificates that the client showed.
-fn serve_one(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> (String, JoinHandle<()>) {
-    let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new([name.into()]).unwrap().signed_by(&key, authority).unwrap();
-    let mut clients = RootCertStore::empty();
-    clients.add(authority.der().clone()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(clients.into(), provider.clone())
-        .allow_unauthenticated()
-        .build()
-        .unwrap();
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_client_cert_verifier(verifier)
-        .with_single_cert(vec![certificate.der().clone()], key.serialize_der().try_into().unwrap())
-        .unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("https://{}", listener.local_addr().unwrap());
-    let serve = move || {
-        let (socket, _) = listener.accept().unwrap();
-        let mut stream = StreamOwned::new(ServerConnection::new(config.into()).unwrap(), socket);
-        let mut request = Vec::new();
-        while !request.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            // A client that does not trust this server hangs up.
-            if stream.read_exact(&mut byte).is_err() {
-                return;
-            }
-            request.push(byte[0]);
-        }
-        let shown = stream.conn.peer_certificates().map_or(0, <[_]>::len);
-        write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: close\r\n\r\n{shown}").unwrap();
-        stream.flush().unwrap();
-    };
-    (url, spawn(serve))
-}
-
-/// What a client that follows this kubeconfig is answered.
-fn ask(world: &World, authority: &CertifiedIssuer<'_, KeyPair>, cluster: &str, user: &str) -> Result<String, String> {
-    ask_for("127.0.0.1", world, authority, cluster, user)
-}
-
-/// The same, of a server whose certificate is for `name`.
-fn ask_for(
-    name: &str,
-    world: &World,
-    authority: &CertifiedIssuer<'_, KeyPair>,
-    cluster: &str,
-    user: &str,
-) -> Result<String, String> {
-    let (url, thread) = serve_one(authority, name);
+#[test]
+fn a_kubeconfig_says_how_to_connect() {
+    let world = World::new();
     let config = world.at("etc/second");
-    write(&config, kubeconfig(&url, cluster, user)).unwrap();
+    let cluster = "proxy-url: 'http://p:1', tls-server-name: other, disable-compression: true";
+    write(&config, kubeconfig("https://k/", cluster, "as: bob").replace("user: u}", "user: u, namespace: shop}"))
+        .unwrap();
     let server = Wish { kubeconfig: Some(config), ..Wish::default() }.find(&world.environment).unwrap();
-    let (url, host) = server.target();
-    let mut request = server.agent(0).get(&url);
-    if let Some(host) = host {
-        request = request.header("host", host);
-    }
-    let answer = request.call();
-    let answer = answer.and_then(|mut answer| answer.body_mut().read_to_string()).map_err(|e| e.to_string());
-    thread.join().unwrap();
-    answer
-}
-
-// CASES C-07: an address in a certificate is as good as a name.
-#[test]
-fn a_server_is_trusted_by_its_authority_or_by_order() {
-    let (world, authority, other) = (World::new(), authority(), authority_named("other"));
-    write(world.at("etc/ca.crt"), authority.pem()).unwrap();
-    write(world.at("etc/other.crt"), other.pem()).unwrap();
-    assert_eq!(ask(&world, &authority, "certificate-authority: ca.crt", ""), Ok("0".into()));
-    let data = format!("certificate-authority-data: {}", STANDARD.encode(authority.pem()));
-    assert_eq!(ask(&world, &authority, &data, ""), Ok("0".into()));
-    assert_eq!(ask(&world, &authority, "insecure-skip-tls-verify: true", ""), Ok("0".into()));
-    for untrusted in ["certificate-authority: other.crt", ""] {
-        let message = ask(&world, &authority, untrusted, "").unwrap_err();
-        assert!(message.contains("invalid peer certificate: UnknownIssuer"), "{message}");
-    }
+    assert_eq!((&*server.url, server.compression), ("https://k", false));
+    assert_eq!(format!("{:?}", server.proxy), "Some(p:1)");
+    assert_eq!((server.server_name.as_deref(), server.namespace.as_deref()), (Some("other"), Some("shop")));
+    assert_eq!(server.headers["impersonate-user"], "bob");
 }
 
 #[test]
-fn a_client_shows_its_certificate() {
-    let (world, authority) = (World::new(), authority());
-    let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::default().signed_by(&key, &authority).unwrap();
-    write(world.at("etc/ca.crt"), authority.pem()).unwrap();
-    write(world.at("etc/me.crt"), certificate.pem()).unwrap();
-    let user = format!("client-certificate: me.crt, client-key-data: {}", STANDARD.encode(key.serialize_pem()));
-    assert_eq!(ask(&world, &authority, "certificate-authority: ca.crt", &user), Ok("1".into()));
+fn a_master_takes_the_place_of_the_url_alone() {
+    let world = World::new();
+    let wish = Wish { master: Some("http://other".into()), ..Wish::default() };
+    assert_eq!(world.find(&wish), Ok(("http://other".into(), Some("Bearer etc-token".into()))));
+    let nowhere = wish.find(&Environment::default()).unwrap();
+    assert!(nowhere.url == "http://other" && nowhere.credentials.header().is_none());
 }
 
-// CASES C-07.
-#[test]
-fn a_server_may_go_by_another_name() {
-    let (world, authority) = (World::new(), authority());
-    write(world.at("etc/ca.crt"), authority.pem()).unwrap();
-    let ask = |cluster| ask_for("kubernetes.example", &world, &authority, cluster, "");
-    let named = "certificate-authority: ca.crt, tls-server-name: kubernetes.example";
-    assert_eq!(ask(named), Ok("0".into()));
-    let message = ask("certificate-authority: ca.crt").unwrap_err();
-    assert!(message.contains("invalid peer certificate"), "{message}");
+fn certificate() -> String {
+    let CertifiedKey { cert, .. } = generate_simple_self_signed(vec!["k".into()]).unwrap();
+    cert.pem()
 }
