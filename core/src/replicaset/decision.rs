@@ -113,8 +113,7 @@ impl fmt::Display for Decision {
                 write!(f, "too many replicas, need {want}, have {have}, deleting {count}")
             }
             Self::DeletePod(pod, why) => {
-                write!(f, "deleting pod {}: ", pod.key())?;
-                why.fmt(pod, f)
+                write!(f, "deleting pod {}: {}", pod.key(), why.of(pod))
             }
             Self::Pause(pause) => write!(f, "its new pods fail at once, creating no more for {pause:?}"),
             Self::Release(pod) => write!(f, "releasing pod {}, whose labels no longer match", pod.key()),
@@ -128,11 +127,24 @@ impl fmt::Display for Decision {
 }
 
 impl Why {
-    fn fmt(&self, pod: &Pod, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (level, stays) = match self {
-            Self::AllGo => return f.write_str("all of them go"),
-            Self::Chosen => return f.write_str("it was chosen"),
-            Self::Ranked { level, stays } => (level, stays),
+    /// It in words, about the pod that goes.
+    pub fn of<'a>(&'a self, pod: &'a Pod) -> impl fmt::Display + 'a {
+        WhyPod { why: self, pod }
+    }
+}
+
+struct WhyPod<'a> {
+    why: &'a Why,
+    pod: &'a Pod,
+}
+
+impl fmt::Display for WhyPod<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pod = self.pod;
+        let (level, stays) = match self.why {
+            Why::AllGo => return f.write_str("all of them go"),
+            Why::Chosen => return f.write_str("it was chosen"),
+            Why::Ranked { level, stays } => (level, stays),
         };
         let other = stays.key().name();
         match level {
