@@ -22,6 +22,9 @@ mod replay;
 mod tape;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::{Divergence, ReadError, ReplayError};
 pub use frame::VERSION;
 pub use narrate::{Entry, Narrator, Picture, Row, Table, Topic};

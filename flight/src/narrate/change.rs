@@ -136,11 +136,12 @@ fn set_differences(old: &ReplicaSet, new: &ReplicaSet) -> String {
     let numbers = |set: &ReplicaSet| {
         let status = set.status();
         [
-            ("has", status.replicas),
-            ("fully labeled", status.fully_labeled_replicas),
-            ("ready", status.ready_replicas),
-            ("available", status.available_replicas),
-            ("terminating", status.terminating_replicas.unwrap_or(0)),
+            ("generation seen", status.observed_generation),
+            ("has", i64::from(status.replicas)),
+            ("fully labeled", status.fully_labeled_replicas.into()),
+            ("ready", status.ready_replicas.into()),
+            ("available", status.available_replicas.into()),
+            ("terminating", status.terminating_replicas.unwrap_or(0).into()),
         ]
     };
     for ((name, old), (_, new)) in numbers(old).into_iter().zip(numbers(new)) {

@@ -13,7 +13,7 @@ use sanskube::key::Key;
 use sanskube::machine::{Answer, Output, Part};
 use sanskube::manager::{Manager, Trace};
 use sanskube::replicaset::Decision;
-use sanskube::request::{Call, CallId, Head};
+use sanskube::request::{Call, CallId, Head, Method};
 use sanskube::time::Now;
 
 use self::call::{Place, Purpose};
@@ -133,9 +133,10 @@ impl Narrator {
 
     fn tell_call(&mut self, call: &Call) {
         let mut told = call::Told::new(call);
-        if told.purpose == Purpose::Sync && call.request.method != sanskube::request::Method::Put {
+        let mut why = String::new();
+        if told.purpose == Purpose::Sync && call.request.method != Method::Put {
             let about = told.keys[0].clone();
-            told.what.push_str(&self.reason(&about));
+            why = self.reason(&about);
             // A pod's entries are its set's, too.
             if Place::of(&call.request.path).resource == "pods"
                 && let Some(reason) = self.reasons.get(&about)
@@ -147,7 +148,9 @@ impl Narrator {
         let (topic, text) = match told.purpose {
             Purpose::Event => (Topic::Event, named(call.id, &told.what)),
             Purpose::Lease => (Topic::Call, String::new()),
-            Purpose::List | Purpose::Sync | Purpose::Watch => (Topic::Call, named(call.id, &told.what)),
+            Purpose::List | Purpose::Sync | Purpose::Watch => {
+                (Topic::Call, named(call.id, &format!("{}{why}", told.what)))
+            }
         };
         self.show(topic, told.keys.clone(), text, row);
         self.calls.insert(call.id, told);
