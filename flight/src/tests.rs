@@ -177,6 +177,8 @@ fn a_replay_does_the_same_to_the_bit_and_tells_why() {
         told(&format!("201: created pod default/{pod} for default/web (it needs 3 and has 0)"));
     }
     told(&format!("queue    default/web, because of pod default/{}", pods[0]));
+    told(&format!("pod default/{}: being deleted (this process did not ask for that)", pods[0]));
+    assert_eq!(lines.iter().filter(|line| line.contains("did not ask")).count(), 1, "{lines:#?}");
     told("decision default/web: too few replicas, need 3, have 2, creating 1");
     told("decision default/web: too many replicas, need 1, have 3, deleting 2");
     let deletions = lines.iter().filter(|line| line.contains("decision default/web: deleting pod default/web-"));

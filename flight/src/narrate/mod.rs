@@ -4,7 +4,7 @@ mod call;
 mod change;
 mod entry;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use sanskube::election::Standing;
@@ -27,8 +27,10 @@ pub struct Narrator {
     calls: BTreeMap<CallId, call::Told>,
     /// Why pods of a set are created, and why something is done to a pod, by the last decision about it.
     reasons: HashMap<Key, Reason>,
-    /// The sets whose sync has decided something.
+    /// The sets that are being synced, and whether that has decided something.
     busy: HashMap<Key, bool>,
+    /// The pods that are known to be ending, or were asked to.
+    ending: HashSet<Key>,
     standing: Option<&'static str>,
     step: u64,
     now: Now,
@@ -104,6 +106,11 @@ impl Narrator {
                 }
             }
             (None, _) => {
+                if told.what.starts_with("delete")
+                    && let Some(pod) = keys.first()
+                {
+                    self.ending.remove(pod);
+                }
                 let message = told.answered("/message").unwrap_or_default();
                 format!("{status}: {message} ({})", told.what)
             }
@@ -137,6 +144,9 @@ impl Narrator {
         if told.purpose == Purpose::Sync && call.request.method != Method::Put {
             let about = told.keys[0].clone();
             why = self.reason(&about);
+            if call.request.method == Method::Delete {
+                self.ending.insert(about.clone());
+            }
             // A pod's entries are its set's, too.
             if Place::of(&call.request.path).resource == "pods"
                 && let Some(reason) = self.reasons.get(&about)
@@ -179,7 +189,13 @@ impl Narrator {
                 let Some(pod) = change.object() else { return };
                 let gone = matches!(change, Change::Delete(_));
                 let value = if gone { None } else { Some(change::pod_row(pod)) };
-                let text = change::pod_change(change).unwrap_or_default();
+                let mut text = change::pod_change(change).unwrap_or_default();
+                if (gone || pod.deletion().is_some()) && self.ending.insert(pod.key().clone()) {
+                    text.push_str(" (this process did not ask for that)");
+                }
+                if gone {
+                    self.ending.remove(pod.key());
+                }
                 let row = row(Table::Pods, pod.key().to_string(), value);
                 self.show(Topic::Cache, change::pod_keys(change), text, row);
             }
