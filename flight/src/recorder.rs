@@ -16,12 +16,13 @@ use crate::tape::{Room, Tape};
 pub struct FlightRecorder<M, W: Write> {
     machine: M,
     tape: Option<Tape<W>>,
+    full: bool,
 }
 
 impl<M: Machine, W: Write> FlightRecorder<M, W> {
     /// Takes down what `machine` does, from its very beginning, if there is a tape. The tape must have begun with the configuration of this machine.
     pub fn new(machine: M, tape: Option<Tape<W>>) -> Self {
-        Self { machine, tape }
+        Self { machine, tape, full: false }
     }
 
     /// The machine.
@@ -34,12 +35,20 @@ impl<M: Machine, W: Write> FlightRecorder<M, W> {
         self.tape.is_some()
     }
 
+    /// Whether it does not because the tape is full.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
     fn note(&mut self, note: impl FnOnce(&mut Tape<W>) -> io::Result<Room>) {
         let Some(tape) = &mut self.tape else { return };
         match note(tape) {
             Ok(Room::Left) => return,
             Ok(Room::Ended) => {}
-            Ok(Room::Full) => log::warn!("the recording has reached its limit, and ends here; nothing else changes"),
+            Ok(Room::Full) => {
+                log::warn!("the recording has reached its limit, and ends here");
+                self.full = true;
+            }
             Err(e) => log::error!("the recording cannot be written, and ends here: {e}"),
         }
         self.tape = None;

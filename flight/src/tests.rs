@@ -347,7 +347,8 @@ fn a_full_recording_says_so_and_has_not_a_byte_too_much() {
         recorded.scale(30);
         let bytes = recorded.file.bytes();
         assert!(bytes.len() as u64 <= limit, "{} of {limit}", bytes.len());
-        assert!(!recorded.world.machine(recorded.id).unwrap().is_recording());
+        let recorder = recorded.world.machine(recorded.id).unwrap();
+        assert!(recorder.is_full() && !recorder.is_recording());
         let (_, summary, error) = replay(&bytes);
         assert!(error.is_none(), "{error:?}");
         assert!(matches!(summary.ending, Some(Ending::Whole { end: End::Full, .. })), "{summary:?}");
@@ -380,7 +381,7 @@ fn a_disk_that_fails_ends_the_recording_and_nothing_else() {
         }
         recorder.handle_input(Now::default(), Input::Timeout).unwrap();
     }
-    assert!(!recorder.is_recording());
+    assert!(!recorder.is_recording() && !recorder.is_full());
     assert_eq!(outputs, 2);
 }
 

@@ -17,7 +17,10 @@ use super::process;
 #[derive(Clone, Debug, Arguments)]
 #[command(next_help_heading = "Controllers")]
 pub(super) struct ControllerOptions {
-    /// How many sets of a kind are synced at a time.
+    /// How many ReplicationControllers are synced at a time.
+    #[arg(long, env = "SANSKUBE_CONCURRENT_RC_SYNCS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    concurrent_rc_syncs: u16,
+    /// How many ReplicaSets are synced at a time.
     #[arg(long, env = "SANSKUBE_CONCURRENT_REPLICASET_SYNCS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     concurrent_replicaset_syncs: u16,
     /// Say what would be written, and write nothing.
@@ -87,9 +90,12 @@ pub(super) struct RecordOptions {
     /// Write down all that the controllers are told, for `sanskube replay`. What was there is kept as FILE.1. Holds whole pods: guard it like them.
     #[arg(long, env = "SANSKUBE_RECORD", value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
-    /// How large the recording may become, such as 64Mi or 4Gi. At this size it ends, and the controllers go on.
+    /// How large the recording may become, such as 64Mi or 4Gi. At this size it ends, and the controllers go on without.
     #[arg(long, env = "SANSKUBE_RECORD_LIMIT", value_name = "SIZE", default_value = "1Gi", value_parser = size)]
     pub(super) record_limit: u64,
+    /// Stop in order when the recording is full, so that whoever starts this again, as a Deployment does, begins a new one.
+    #[arg(long, env = "SANSKUBE_RECORD_EXIT_WHEN_FULL", requires = "record")]
+    pub(super) record_exit_when_full: bool,
 }
 
 /// How one can look in.
@@ -105,6 +111,7 @@ impl ControllerOptions {
     /// Sets what these flags are about. `chance` is from zero to one.
     pub(super) fn apply(&self, config: &mut Config, chance: f64) {
         config.limits = Limits {
+            concurrent_rc_syncs: self.concurrent_rc_syncs.into(),
             concurrent_syncs: self.concurrent_replicaset_syncs.into(),
             // Every call has a thread at once: none waits where it could still be sent when it is too late.
             calls_in_flight: WORKERS,

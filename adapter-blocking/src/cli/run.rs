@@ -39,7 +39,7 @@ pub(super) fn run(args: &RunArgs) -> Done {
         if let Some(status) = &status {
             status.answer(&Looked { manager, now });
         }
-        if args.once && manager.all_ready() {
+        if (args.once && manager.all_ready()) || (args.record.record_exit_when_full && recorder.is_full()) {
             stopper.stop();
         }
     });

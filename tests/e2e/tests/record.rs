@@ -127,7 +127,7 @@ fn a_story_is_recorded_and_replayed_and_says_why() {
     assert!(has(&before, "there is more in the recording") && before.len() < told.len(), "{before:#?}");
 
     let page = folder.text("page.html");
-    assert_eq!(folder.replay(&["--html", &page]), [last.clone()]);
+    assert_eq!(folder.replay(&["--html", &page]), std::slice::from_ref(last));
     let html = read_to_string(page).expect("the page is there");
     assert!(html.contains("too few replicas, need 3, have 0, creating 3"));
     assert!(["http:", "https:", "src=", "href="].iter().all(|reference| !html.contains(reference)));
@@ -166,6 +166,21 @@ fn a_recording_stops_at_its_limit_and_the_controller_does_not() {
     assert!(metadata(folder.file("flight")).expect("it is there").len() <= 64 << 10);
     let told = folder.replay(&[]);
     assert!(has(&told, "the recording was full here"), "{told:#?}");
+}
+
+#[test]
+fn a_full_recording_can_be_the_reason_to_start_over() {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    cluster.create_set("web", 200);
+    let full = ["--record-limit", "64Ki", "--record-exit-when-full", "--kube-api-qps", "0"];
+    let (status, said) = folder.run(&cluster, &full).finish();
+    assert!(status.success() && has(&said, "the recording has reached its limit"), "{said:#?}");
+    // Started again until there is nothing left to do: no recording is lost but those before the last two.
+    assert!(folder.run(&cluster, &["--once"]).finish().0.success());
+    assert_eq!(cluster.available("web"), 200);
+    assert!(has(&folder.replay(&[]), "the controllers had stopped"));
+    let (success, told) = replay(&folder.file("flight.1"), &[]);
+    assert!(success && has(&told, "the recording was full here"), "{told:#?}");
 }
 
 #[test]
