@@ -9,6 +9,7 @@ use core::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::informer::Change;
 use crate::request::{Call, Head, Method};
 
 const OK: Head = Head { status: 200, retry_after: None };
@@ -255,6 +256,52 @@ fn the_same_inputs_give_the_same_requests() {
         cluster.writes
     };
     assert_eq!(play(), play());
+}
+
+#[test]
+fn a_trace_tells_what_was_done_and_why_and_changes_nothing() {
+    let story = |traced: bool| {
+        let mut cluster = Cluster::new(2);
+        if traced {
+            cluster.manager.start_trace();
+        }
+        cluster.run();
+        let first: Vec<Trace> = core::iter::from_fn(|| cluster.manager.poll_trace()).collect();
+        cluster.scale(1);
+        let later: Vec<Trace> = core::iter::from_fn(|| cluster.manager.poll_trace()).collect();
+        (first, later, cluster.writes)
+    };
+    let decisions = |trace: &[Trace]| -> Vec<String> {
+        let decided = trace.iter().filter_map(|told| match told {
+            Trace::Decided { key, decision, .. } => Some(format!("{key}: {decision}")),
+            _ => None,
+        });
+        decided.collect()
+    };
+    let (first, later, writes) = story(true);
+    let (untold, none, same_writes) = story(false);
+    assert!(untold.is_empty() && none.is_empty());
+    assert_eq!(writes, same_writes);
+    assert!(decisions(&first).contains(&"shop/web: too few replicas, need 2, have 0, creating 2".into()));
+    let goes = "shop/web: deleting pod shop/web-11: it is like web-12 in all that counts, and its uid comes first";
+    let status = "shop/web: updating status: replicas 2 → 1, fully labeled 2 → 1";
+    let all = decisions(&later);
+    assert_eq!(all[..2], ["shop/web: too many replicas, need 1, have 2, deleting 1", goes], "{all:#?}");
+    assert_eq!(all.last().unwrap(), status, "{all:#?}");
+    let told: Vec<&str> = later
+        .iter()
+        .map(|told| match told {
+            Trace::Began { .. } => "began",
+            Trace::Decided { .. } => "decided",
+            Trace::Ended { .. } => "ended",
+            Trace::Pod(Change::Delete(_)) => "pod deleted",
+            Trace::Queued { .. } => "queued",
+            Trace::Set(..) => "set",
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    // It is taken once for all here, so what the pods' cache tells comes first.
+    assert_eq!(told[..6], ["pod deleted", "set", "queued", "began", "decided", "decided"], "{told:#?}");
 }
 
 #[test]
