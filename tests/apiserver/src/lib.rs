@@ -107,6 +107,7 @@ mod quantity;
 mod quota;
 mod read;
 mod render;
+mod replica;
 mod request;
 mod schema;
 mod selector;

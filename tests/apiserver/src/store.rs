@@ -155,6 +155,17 @@ impl Table {
         }
     }
 
+    /// The oldest version of which a snapshot is known.
+    pub(crate) fn oldest_snapshot(&self) -> u64 {
+        self.snapshot_floor
+    }
+
+    /// An object as it was at version `rv`, which is no older than [`Self::oldest_snapshot`].
+    pub(crate) fn object_at(&self, key: &Key, rv: u64) -> Option<&Arc<Object>> {
+        let later = self.history.iter().rev().take_while(|e| e.rv > rv).filter(|e| e.object.key == *key);
+        later.last().map_or_else(|| self.objects.get(key), |first| first.previous.as_ref())
+    }
+
     /// The objects of a namespace (or of all, if it is empty) after `start`, as they were at
     /// version `rv` (or are, if it is `None`). `Err` if that version is forgotten.
     pub(crate) fn snapshot(
