@@ -80,6 +80,7 @@
 
 mod apply;
 mod body;
+mod change;
 mod config;
 mod context;
 mod controllers;
@@ -123,6 +124,7 @@ mod yaml;
 
 pub mod kubelet;
 
+pub use change::Change;
 pub use config::{Config, Token};
 pub use http::{Server, ServerConfig};
 pub use request::{Request, Response};

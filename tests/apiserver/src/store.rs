@@ -147,6 +147,11 @@ impl Table {
         Ok(self.dropped + self.history.partition_point(|e| e.rv <= rv) as u64)
     }
 
+    /// The events after version `rv` that are known.
+    pub(crate) fn events_after(&self, rv: u64) -> impl Iterator<Item = &Event> {
+        self.history.range(self.history.partition_point(|e| e.rv <= rv)..)
+    }
+
     /// The event at a position; `Err` if it is no longer known.
     pub(crate) fn event(&mut self, position: u64) -> Result<Option<&mut Event>, u64> {
         match position.checked_sub(self.dropped) {

@@ -203,3 +203,18 @@ fn a_replica_older_than_the_history_has_the_oldest_that_is_known() {
     scene.lag(Some(old));
     assert_eq!(scene.list("?resourceVersion=0"), (vec!["a".to_owned(), "b".to_owned()], floor));
 }
+
+#[test]
+fn what_has_changed_is_told_in_order_whoever_lags() {
+    let mut scene = Scene::new();
+    let first = scene.write("a", "1");
+    scene.lag(Some(first));
+    let second = scene.write("a", "2");
+    let third = scene.delete("a");
+    let changes = scene.api.changes_after("configmaps", first);
+    let told: Vec<_> = changes.map(|change| (change.version, change.name.to_owned(), change.deleted)).collect();
+    assert_eq!(told, [(second, "a".to_owned(), false), (third, "a".to_owned(), true)]);
+    let last = scene.api.changes_after("configmaps", second).last().unwrap();
+    assert!(String::from_utf8_lossy(last.json).contains(r#""value":"2""#));
+    assert_eq!(scene.api.changes_after("nothing", 0).count(), 0);
+}
