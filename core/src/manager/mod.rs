@@ -228,6 +228,7 @@ impl Machine for Manager {
         self.deliver(now, input)?;
         self.traffic.handle_input(now.instant, &input);
         // The input of one informer may come late, when others have missed a deadline.
+        self.leadership.handle_due(now);
         self.feeds().for_each(|feed| feed.handle_due(now));
         self.route(now);
         self.drained = false;

@@ -4,8 +4,12 @@
 //! the in-memory API server. What is pretended is time, which moves only by [`World::step`], and the network, which
 //! delays what passes through it by a seeded amount. The same seed gives the same run.
 
+mod client;
+mod disturb;
 mod network;
+mod serve;
 mod world;
 
+pub use client::{ClientId, Clock, Line};
 pub use network::Network;
-pub use world::{ClientId, Exchange, World};
+pub use world::{Exchange, Happening, World};
