@@ -161,7 +161,7 @@ impl ApiServer {
             initial,
             position,
             after: rv,
-            begun_at: current,
+            begun_at: current.max(rv),
             replica: self.faults.replicas().serving(cx.request).cloned(),
             ends_at,
             bookmarks,

@@ -1,8 +1,9 @@
 //! A controller of the world: its machine, its clocks and its connections.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use sanskube::machine::Answer;
 use sanskube::rand::SplitMix64;
 use sanskube::request::{CallId, Request};
 use sanskube::time::{Instant, Now, Timestamp};
@@ -66,6 +67,8 @@ pub(crate) struct Client<M> {
     pub(crate) stopped: bool,
     pub(crate) clock: Clock,
     pub(crate) suspended_until: Instant,
+    /// What has arrived while it was suspended.
+    pub(crate) waiting: VecDeque<Answer>,
     /// Whether it was asked to stop while it was suspended.
     pub(crate) to_stop: bool,
     pub(crate) cut_off: bool,
@@ -82,6 +85,7 @@ impl<M> Client<M> {
             stopped: false,
             clock,
             suspended_until: Instant::ZERO,
+            waiting: VecDeque::new(),
             to_stop: false,
             cut_off: false,
             calls_left: None,
@@ -90,7 +94,8 @@ impl<M> Client<M> {
 
     /// When it is to be woken next.
     pub(crate) fn due(&self) -> Option<Instant> {
-        let until = if self.to_stop { Some(self.suspended_until) } else { self.until };
+        let has_news = self.to_stop || !self.waiting.is_empty();
+        let until = if has_news { Some(self.suspended_until) } else { self.until };
         until.map(|until| until.max(self.suspended_until))
     }
 }

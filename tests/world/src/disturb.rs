@@ -20,7 +20,7 @@ impl<M: Machine> World<M> {
         }
     }
 
-    /// Lets a controller begin so many more calls, and kills it when it wants to begin another.
+    /// Lets a controller begin so many more calls, and kills it when it wants to begin another: before the next step.
     pub fn kill_after(&mut self, id: ClientId, calls: u32) {
         if let Some(client) = self.clients.get_mut(&id) {
             client.calls_left = Some(calls);

@@ -67,12 +67,11 @@ impl<M: Machine> World<M> {
 
     /// Reads every watch that has something to say.
     pub(crate) fn pump(&mut self) {
-        let now = self.server_now();
         while let Some(id) = self.api.poll_ready() {
             if self.watches.contains_key(&id) {
                 self.read_watch(id);
-            } else if let Some(kubelet) = self.kubelet.as_mut().filter(|kubelet| kubelet.watch() == Some(id)) {
-                kubelet.handle_timeout(now, &mut self.api);
+            } else if self.kubelet.as_ref().is_some_and(|kubelet| kubelet.watch() == Some(id)) {
+                self.kubelet_has_news = true;
             }
         }
     }

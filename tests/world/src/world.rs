@@ -41,8 +41,10 @@ impl Exchange {
 /// What has happened in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// A part of an answer has arrived at a controller.
+    /// A controller was given a part of an answer.
     Answered(ClientId, Answer),
+    /// A part of an answer has arrived that nobody waits for, or that must wait.
+    Lost(ClientId, Answer),
     /// Nothing yet.
     Nothing,
     /// A request has arrived at the server.
@@ -61,6 +63,8 @@ pub struct World<M> {
     /// Whether the server answers at all; if not, connections are refused.
     pub(crate) reachable: bool,
     pub(crate) kubelet: Option<Kubelet>,
+    /// Whether the kubelet has something to read.
+    pub(crate) kubelet_has_news: bool,
     pub(crate) network: Network,
     pub(crate) clients: BTreeMap<ClientId, Client<M>>,
     next_client: u64,
@@ -70,6 +74,8 @@ pub struct World<M> {
     pub(crate) watches: BTreeMap<WatchId, (ClientId, CallId)>,
     pub(crate) exchanges: Vec<Exchange>,
     begun: Vec<(ClientId, CallId)>,
+    /// Those that are killed before anything else happens.
+    doomed: Vec<ClientId>,
     last: Happening,
     digest: DefaultHasher,
 }
@@ -88,6 +94,7 @@ impl<M: Machine> World<M> {
             api,
             reachable: true,
             kubelet: None,
+            kubelet_has_news: false,
             network,
             clients: BTreeMap::new(),
             next_client: 0,
@@ -96,6 +103,7 @@ impl<M: Machine> World<M> {
             watches: BTreeMap::new(),
             exchanges: Vec::new(),
             begun: Vec::new(),
+            doomed: Vec::new(),
             last: Happening::Nothing,
             digest: DefaultHasher::new(),
         }
@@ -145,6 +153,9 @@ impl<M: Machine> World<M> {
 
     /// Lets the next thing happen, however far off it is. Returns whether there was one, no later than `limit`; if not, it is `limit` now.
     pub fn step(&mut self, limit: Instant) -> bool {
+        while let Some(id) = self.doomed.pop() {
+            self.kill(id);
+        }
         let deadline = self.next_deadline();
         let Some(at) = deadline.filter(|at| *at <= limit) else {
             self.advance_to(limit);
@@ -155,12 +166,11 @@ impl<M: Machine> World<M> {
         self.last = if let Some(delivery) = arrived {
             self.carry_out(delivery)
         } else if let Some(id) = self.due_client() {
-            let stops = self.clients.get_mut(&id).is_some_and(|client| std::mem::take(&mut client.to_stop));
-            self.give(id, if stops { Input::Stop } else { Input::Timeout });
-            Happening::Timeout(id)
+            self.wake(id)
         } else {
             let now = self.server_now();
             self.api.handle_timeout(now);
+            self.kubelet_has_news = false;
             if let Some(kubelet) = &mut self.kubelet {
                 kubelet.handle_timeout(now, &mut self.api);
             }
@@ -254,7 +264,8 @@ impl<M: Machine> World<M> {
         let monotonic = |at: Duration| Instant::ZERO + at;
         let api = self.api.poll_deadline().map(monotonic);
         let kubelet = self.kubelet.as_ref().and_then(Kubelet::poll_deadline).map(monotonic);
-        [arrival, clients, api, kubelet].into_iter().flatten().min().map(|at| at.max(self.now.instant))
+        let news = self.kubelet_has_news.then_some(self.now.instant);
+        [arrival, clients, api, kubelet, news].into_iter().flatten().min().map(|at| at.max(self.now.instant))
     }
 
     fn due_client(&self) -> Option<ClientId> {
@@ -282,8 +293,8 @@ impl<M: Machine> World<M> {
     fn carry_out(&mut self, delivery: Delivery) -> Happening {
         match delivery {
             Delivery::Answer(client, answer) => {
-                self.deliver(client, &answer);
-                Happening::Answered(client, answer)
+                let taken = self.deliver(client, &answer);
+                if taken { Happening::Answered(client, answer) } else { Happening::Lost(client, answer) }
             }
             Delivery::Request(client, call) => {
                 self.serve(client, call.clone());
@@ -292,18 +303,39 @@ impl<M: Machine> World<M> {
         }
     }
 
-    fn deliver(&mut self, id: ClientId, answer: &Answer) {
-        let Some(client) = self.clients.get_mut(&id).filter(|client| client.lines.contains_key(&answer.call)) else {
-            return;
-        };
-        if client.suspended_until > self.now.instant {
-            let at = client.suspended_until;
-            return self.send(at, Delivery::Answer(id, answer.clone()));
+    /// Takes an answer to a controller, or lets it wait behind others. Whether it was given to it.
+    fn deliver(&mut self, id: ClientId, answer: &Answer) -> bool {
+        let Some(client) = self.clients.get_mut(&id) else { return false };
+        if client.suspended_until > self.now.instant || !client.waiting.is_empty() {
+            client.waiting.push_back(answer.clone());
+            return false;
         }
+        self.give_answer(id, answer)
+    }
+
+    /// Gives an answer to a controller, if it still waits for it.
+    fn give_answer(&mut self, id: ClientId, answer: &Answer) -> bool {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.lines.contains_key(&answer.call)) else {
+            return false;
+        };
         if answer.is_last() {
             client.lines.remove(&answer.call);
         }
         self.give(id, answer.input());
+        true
+    }
+
+    /// Lets a controller do what is due.
+    fn wake(&mut self, id: ClientId) -> Happening {
+        let client = self.clients.get_mut(&id);
+        let Some(client) = client else { return Happening::Nothing };
+        if let Some(answer) = client.waiting.pop_front() {
+            let taken = self.give_answer(id, &answer);
+            return if taken { Happening::Answered(id, answer) } else { Happening::Lost(id, answer) };
+        }
+        let input = if std::mem::take(&mut client.to_stop) { Input::Stop } else { Input::Timeout };
+        self.give(id, input);
+        Happening::Timeout(id)
     }
 
     pub(crate) fn is_in_flight(&self, client: ClientId, call: CallId) -> bool {
@@ -311,7 +343,7 @@ impl<M: Machine> World<M> {
     }
 
     pub(crate) fn give(&mut self, id: ClientId, input: Input<'_>) {
-        let Some(client) = self.clients.get_mut(&id) else { return };
+        let Some(client) = self.clients.get_mut(&id).filter(|_| !self.doomed.contains(&id)) else { return };
         client
             .machine
             .handle_input(client.clock.show(self.now), input)
@@ -324,7 +356,8 @@ impl<M: Machine> World<M> {
             match client.machine.poll_output(client.clock.show(self.now)) {
                 Output::Call(call) => {
                     if client.calls_left == Some(0) {
-                        return self.kill(id);
+                        client.until = None;
+                        return self.doomed.push(id);
                     }
                     client.calls_left = client.calls_left.map(|left| left - 1);
                     self.begin(id, call);
@@ -381,6 +414,7 @@ impl<M: Machine> World<M> {
                     bytes.hash(digest);
                 }
             }
+            Happening::Lost(client, answer) => (5, client.0, answer.call.0).hash(digest),
             Happening::Nothing => {}
             Happening::Served(client, call) => {
                 (2, client.0, call.id.0).hash(digest);
