@@ -127,7 +127,7 @@ impl ApiServer {
         let mut position = table.end();
         let wants_initial = send_initial.unwrap_or(rv == 0);
         // Objects as of no version in particular are those of the storage, to which the cache must have come.
-        let wanted = if send_initial.is_some() && text.is_empty() { table.newest() } else { rv };
+        let wanted = if send_initial.is_some() && text.is_empty() { self.store.rv() } else { rv };
         if wants_initial && wanted > current {
             error = Some((now + self.config.future_version_wait, ApiError::version_too_large(wanted, current)));
         } else if wants_initial {

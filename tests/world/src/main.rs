@@ -152,7 +152,7 @@ fn replay(seed: u64, args: &Args) -> bool {
     }
     match &outcome.violation {
         Some(violation) => {
-            println!("\nVIOLATION {violation}\n\nagain with: --replay {seed} --profile {}", args.profile)
+            println!("\nVIOLATION {violation}\n\nagain with: --replay {seed} --profile {}", args.profile);
         }
         None => println!("\nall is well after {} steps", outcome.steps),
     }

@@ -40,6 +40,8 @@ pub struct Setup {
     pub watch: Duration,
     /// How many changes the server remembers.
     pub history: usize,
+    /// Whether pods become ready some time after they run.
+    pub slowly: bool,
     /// How long the kubelet and the garbage collector take.
     pub pace: Duration,
 }
@@ -88,6 +90,7 @@ impl Plan {
             delay: MILLI * dice.pick(&[1, 5, 20, 100]),
             watch: Duration::from_secs(dice.pick(&[10, 30, 120])),
             history: dice.pick(&[64, 1000]),
+            slowly: dice.one_in(2),
             pace: MILLI * dice.pick(&[1, 20, 200]),
         };
         let length = Duration::from_secs(if leader { 60 } else { dice.pick(&[2, 10, 30]) });

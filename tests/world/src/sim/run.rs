@@ -31,7 +31,7 @@ const START: Now = Now { instant: Instant::from_millis(1000), wall: Timestamp::f
 /// watch (its own time and the grace), a set whose pods were refused (5 min) and a key that has failed (as long again as it failed before).
 const TO_SETTLE: Duration = Duration::from_secs(20 * 60);
 /// How long it is then watched to stay so.
-const TO_STAY: Duration = Duration::from_secs(3 * 60);
+const TO_STAY: Duration = Duration::from_secs(90);
 /// More steps than any run takes.
 const STEPS: u64 = 200_000;
 
@@ -118,7 +118,7 @@ pub fn run(plan: &Plan, traced: bool) -> Outcome {
 impl Run {
     /// A run in which nothing has happened yet.
     pub fn new(plan: &Plan, traced: bool) -> Self {
-        let Setup { delay, history, pace, .. } = plan.setup;
+        let Setup { delay, history, pace, slowly, .. } = plan.setup;
         let config = sanskube_apiserver::Config {
             seed: plan.seed,
             history,
@@ -137,7 +137,7 @@ impl Run {
             nodes: 1,
             bind_after: pace,
             run_after: pace,
-            ready_after: pace,
+            ready_after: if slowly { pace } else { Duration::ZERO },
             terminate_after,
         }));
         let mut run = Self {
@@ -251,7 +251,7 @@ impl Run {
     fn stay(&mut self) -> Result<(), Violation> {
         self.say(|| "--- settled".to_owned());
         // What tells of it may come a little later.
-        self.run_until(self.world.now().instant + Duration::from_secs(60))?;
+        self.run_until(self.world.now().instant + Duration::from_secs(30))?;
         let (written, version) = (self.check.known.writes(), self.world.api().resource_version());
         self.run_until(self.world.now().instant + TO_STAY)?;
         let again = self.check.known.writes() - written;

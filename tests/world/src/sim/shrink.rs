@@ -59,7 +59,7 @@ pub fn shrink(plan: &Plan, rule: &str) -> Plan {
 }
 
 /// The same world with one thing less.
-fn plainer(setup: Setup) -> [Setup; 6] {
+fn plainer(setup: Setup) -> [Setup; 7] {
     [
         Setup { observer: false, ..setup },
         Setup { tight: false, ..setup },
@@ -67,5 +67,6 @@ fn plainer(setup: Setup) -> [Setup; 6] {
         Setup { managers: setup.managers.min(2), ..setup },
         Setup { watch_list: false, ..setup },
         Setup { history: 1000, ..setup },
+        Setup { slowly: false, ..setup },
     ]
 }
