@@ -380,3 +380,17 @@ fn an_input_that_comes_late_finds_every_deadline_kept() {
     cluster.cancelled.sort_unstable();
     assert_eq!(cluster.cancelled, watches, "all silent watches are given up with the first input");
 }
+
+#[test]
+fn the_head_of_an_answer_that_comes_after_the_deadline_of_its_call_leaves_no_deadline_behind() {
+    let election = crate::election::Config::new("kube-system", "m", "me");
+    let mut manager = Manager::new(&Config { election: Some(election), ..Config::default() });
+    let start = Now::default();
+    let Output::Call(call) = manager.poll_output(start) else { panic!("the lease is read first") };
+    assert!(matches!(manager.poll_output(start), Output::Wait { .. }));
+    let late = start.after(Duration::from_secs(60));
+    manager.handle_input(late, Input::Head { call: call.id, head: OK }).unwrap();
+    assert_eq!(manager.poll_output(late), Output::Cancel(call.id));
+    let Output::Wait { until: Some(until) } = manager.poll_output(late) else { panic!("it tries again") };
+    assert!(until > late.instant);
+}

@@ -22,7 +22,7 @@ use crate::workqueue::{self, Get, Priority, Timer, WorkQueue, rate};
 pub(super) struct Worker {
     pub(super) sets: Fed<ReplicaSet>,
     handler: HandlerId,
-    controller: ReplicaSetController,
+    pub(super) controller: ReplicaSetController,
     pub(super) queue: WorkQueue<Key>,
     /// The syncs under way, and since when.
     syncs: BTreeMap<Key, (Sync, Instant)>,
@@ -143,6 +143,11 @@ impl Worker {
     /// When a sync may begin, if there is room for one.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.queue.next_deadline().filter(|_| self.syncs.len() < self.concurrent_syncs)
+    }
+
+    /// The syncs under way, and since when.
+    pub(super) fn syncs(&self) -> impl Iterator<Item = (&Key, Instant)> {
+        self.syncs.iter().map(|(key, (_, began))| (key, *began))
     }
 
     /// How long each sync under way has taken, in seconds.

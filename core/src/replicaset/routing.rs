@@ -9,6 +9,7 @@ use super::index::Caches;
 use crate::key::Key;
 use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
 use crate::time::Now;
+use crate::uid::Uid;
 
 /// The sets that are to be synced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,11 +50,15 @@ impl ReplicaSetController {
     /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deleteRS`.
     pub fn handle_set_deleted(&mut self, set: &ReplicaSet) -> Wakeups {
         log::debug!("deleting {set:?}");
-        let uid = &set.meta().uid;
+        self.forget(&set.meta().key, &set.meta().uid);
+        Wakeups::of(set)
+    }
+
+    /// Drops all records of a set that has gone.
+    pub(super) fn forget(&mut self, key: &Key, uid: &Uid) {
         self.expectations.delete(uid);
         self.rejections.delete(uid);
-        self.guard.clear_uid(&set.meta().key, uid);
-        Wakeups::of(set)
+        self.guard.clear_uid(key, uid);
     }
 
     /// A pod was added to the cache.

@@ -176,6 +176,7 @@ impl Sync {
         let Some(victim) = self.in_flight.remove(&ticket) else { return };
         let Phase::Working(work) = &mut self.phase else { return };
         let Work { set, step, adopted, .. } = &mut **work;
+        let uid = set.meta().uid.clone();
         match step {
             Step::Claim(claim) => {
                 if let Some((pod, version)) = claim.handle_outcome(outcome) {
@@ -191,6 +192,11 @@ impl Sync {
             Step::Status(update, _) => update.handle_outcome(outcome),
         }
         self.advance(controller, caches, now);
+        let is_known = || caches.sets.get(self.key.as_str()).is_some_and(|set| set.meta().uid == uid);
+        if self.finish().is_some() && !is_known() {
+            // The set has gone from the cache meanwhile, and what was noted for it since then is of no use to anybody.
+            controller.forget(&self.key, &uid);
+        }
     }
 
     /// Goes on to the phase that has something to wait for.
