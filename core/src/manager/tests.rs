@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::request::{Call, Head, Method};
 
-const OK: Head = Head { status: 200, retry_after: None };
+const OK: Head = Head::new(200);
 
 /// The other end of the wire.
 struct Cluster {

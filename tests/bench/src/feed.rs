@@ -42,7 +42,7 @@ impl Fed {
                 None => self.now = self.now.after(std::time::Duration::from_secs(1)),
             }
         };
-        self.informer.handle_head(self.now, call, Head { status: 200, retry_after: None }).expect(ANSWERED);
+        self.informer.handle_head(self.now, call, Head::new(200)).expect(ANSWERED);
         call
     }
 

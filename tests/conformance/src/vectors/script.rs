@@ -22,7 +22,7 @@ pub(super) fn has_no_version(op: &Value) -> bool {
 }
 
 /// The head of an answer that is a success.
-pub(super) const OK: Head = Head { status: 200, retry_after: None };
+pub(super) const OK: Head = Head::new(200);
 
 /// The collection that all cases are about.
 pub(super) const CONFIG_MAPS: Resource = Resource {
@@ -70,7 +70,7 @@ impl Answer {
                 (Some("connection_refused"), _) => Self::Failure(Failure::Refused),
                 (Some(_), _) => Self::Failure(Failure::Cut),
                 (None, Some(code)) => {
-                    let head = Head { status: u16::try_from(code).ok()?, retry_after: None };
+                    let head = Head::new(u16::try_from(code).ok()?);
                     Self::Whole(head, error["status"].to_string().into_bytes())
                 }
                 (None, None) => return None,
