@@ -52,6 +52,8 @@ impl Fed {
     /// Ends the watch in good order and opens the next one, which is written in this.
     pub(crate) fn reopen(&mut self, encoding: Encoding) -> CallId {
         if let Some(watch) = self.informer.in_flight() {
+            // One that is very short and has told nothing is a failure.
+            self.now = self.now.after(std::time::Duration::from_secs(2));
             self.end(watch);
         }
         self.encoding = encoding;
