@@ -5,7 +5,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use sanskube::machine::{Answer, Part};
-use sanskube::request::{Call, Failure, Head};
+use sanskube::request::{Call, Encoding, Failure, Head};
 use sanskube_access::Server;
 use ureq::config::AutoHeaderValue;
 use ureq::http::{self, HeaderMap, HeaderValue, StatusCode};
@@ -99,7 +99,8 @@ pub(crate) fn open(
 
 /// What the core looks at in the head of an answer.
 pub(crate) fn head(response: &http::Response<Body>) -> Head {
-    Head { status: response.status().as_u16(), retry_after: retry_after(response.headers()) }
+    let headers = response.headers();
+    Head { status: response.status().as_u16(), retry_after: retry_after(headers), encoding: encoding(headers) }
 }
 
 fn send(
@@ -113,7 +114,7 @@ fn send(
     let mut builder = http::Request::builder()
         .method(request.method.as_str())
         .uri(format!("{}{}", server.url, request.path))
-        .header(http::header::ACCEPT, "application/json");
+        .header(http::header::ACCEPT, call.accept.accept());
     if let Some(authorization) = authorization {
         builder = builder.header(http::header::AUTHORIZATION, authorization);
     }
@@ -149,6 +150,10 @@ fn run<B: AsSendBody>(
 /// `Retry-After` in seconds. The other form, a date, is not used by API servers.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+fn encoding(headers: &HeaderMap) -> Encoding {
+    Encoding::of_content_type(headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()))
 }
 
 /// What an error says about whether the server may have acted.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_channel::Sender;
 use flate2::write::GzDecoder;
 use sanskube::machine::{Answer, Part};
-use sanskube::request::{Call, CallId, Failure, Head};
+use sanskube::request::{Call, CallId, Encoding, Failure, Head};
 use sanskube_access::Server;
 use ureq_proto::BodyMode;
 use ureq_proto::client::{self, RecvBodyResult, RecvResponseResult, SendRequestResult, state};
@@ -150,7 +150,7 @@ fn request(server: &Server, call: &Call, authorization: Option<HeaderValue>) -> 
     let mut builder = Request::builder()
         .method(request.method.as_str())
         .uri(format!("{}{}", server.url, request.path))
-        .header(header::ACCEPT, "application/json")
+        .header(header::ACCEPT, call.accept.accept())
         .header(header::USER_AGENT, &server.user_agent);
     if !call.watch && server.compression {
         // A compressed watch would hold events back until a block is full.
@@ -192,7 +192,8 @@ async fn receive_head(
     };
     let headers = response.headers();
     let gzip = headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding == "gzip");
-    let head = Head { status: response.status().as_u16(), retry_after: retry_after(headers) };
+    let head =
+        Head { status: response.status().as_u16(), retry_after: retry_after(headers), encoding: encoding(headers) };
     let next = receiving.proceed().ok_or_else(|| early_end("the answer has no end"))?;
     Ok((head, gzip, next))
 }
@@ -244,6 +245,10 @@ fn early_end(what: &str) -> Error {
 }
 
 /// `Retry-After` in seconds. The other form, a date, is not used by API servers.
+fn encoding(headers: &HeaderMap) -> Encoding {
+    Encoding::of_content_type(headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()))
+}
+
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }

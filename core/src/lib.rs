@@ -67,6 +67,7 @@ pub mod machine;
 pub mod manager;
 pub mod metrics;
 pub mod object;
+mod protobuf;
 pub mod rand;
 pub mod recorder;
 pub mod reflector;

@@ -7,6 +7,7 @@ use sanskube::election::{self, Timing};
 use sanskube::limits::Limits;
 use sanskube::manager::{ClientLimits, Config};
 use sanskube::object::ReplicaSetKind;
+use sanskube::request::Encoding;
 
 use crate::wire::{Bad, Put as _, Take};
 
@@ -20,6 +21,7 @@ pub(crate) fn put(out: &mut Vec<u8>, config: &Config) {
         client_limits,
         dry_run,
         election,
+        encoding,
         label_selector,
         limits,
         resync_period,
@@ -44,6 +46,7 @@ pub(crate) fn put(out: &mut Vec<u8>, config: &Config) {
     if let Some(election) = election {
         put_election(out, election);
     }
+    put_encoding(out, *encoding);
     out.put_bytes(label_selector.as_bytes());
     put_limits(out, limits);
     out.put_duration(*resync_period);
@@ -72,12 +75,28 @@ pub(crate) fn take(from: &mut Take<'_>) -> Result<Config, Bad> {
         },
         dry_run: from.flag()?,
         election: if from.flag()? { Some(take_election(from)?) } else { None },
+        encoding: take_encoding(from)?,
         label_selector: from.text()?,
         limits: take_limits(from)?,
         resync_period: from.duration()?,
         seed: from.number()?,
         watch_list: from.flag()?,
     })
+}
+
+pub(crate) fn put_encoding(out: &mut Vec<u8>, encoding: Encoding) {
+    out.push(match encoding {
+        Encoding::Json => 0,
+        Encoding::Protobuf => 1,
+    });
+}
+
+pub(crate) fn take_encoding(from: &mut Take<'_>) -> Result<Encoding, Bad> {
+    match from.byte()? {
+        0 => Ok(Encoding::Json),
+        1 => Ok(Encoding::Protobuf),
+        _ => Err(Bad("an encoding")),
+    }
 }
 
 fn put_election(out: &mut Vec<u8>, config: &election::Config) {
@@ -205,6 +224,7 @@ mod tests {
             client_limits: Some(ClientLimits { qps: 0.3, burst: 17 }),
             dry_run: true,
             election: Some(election),
+            encoding: Encoding::Protobuf,
             label_selector: "app in (a, b)".into(),
             limits,
             resync_period: Duration::from_nanos(18),

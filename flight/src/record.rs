@@ -241,18 +241,19 @@ fn take_failure(from: &mut Take<'_>) -> Result<Failure, Bad> {
 }
 
 fn put_head(out: &mut Vec<u8>, head: Head) {
-    let Head { status, retry_after } = head;
+    let Head { status, retry_after, encoding } = head;
     out.put(status.into());
     out.push(retry_after.is_some().into());
     if let Some(pause) = retry_after {
         out.put_duration(pause);
     }
+    config::put_encoding(out, encoding);
 }
 
 fn take_head(from: &mut Take<'_>) -> Result<Head, Bad> {
     let status = from.small()?;
     let retry_after = if from.flag()? { Some(from.any_duration()?) } else { None };
-    Ok(Head { status, retry_after })
+    Ok(Head { status, retry_after, encoding: config::take_encoding(from)? })
 }
 
 /// Adds an output to the digest of those before it. Every part of it counts.
@@ -260,11 +261,11 @@ pub(crate) fn add_output(digest: &mut Digest, scratch: &mut Vec<u8>, output: &Ou
     scratch.clear();
     match output {
         Output::Call(call) => {
-            let Call { id, request, watch, deadline } = call;
+            let Call { id, request, accept, watch, deadline } = call;
             let Request { method, path, content_type, body } = request;
             scratch.push(mark::CALL);
             scratch.put(id.0);
-            for text in [method.as_str(), path, content_type] {
+            for text in [method.as_str(), path, accept.accept(), content_type] {
                 scratch.put_bytes(text.as_bytes());
             }
             scratch.put_bytes(body);
@@ -289,6 +290,8 @@ pub(crate) fn add_output(digest: &mut Digest, scratch: &mut Vec<u8>, output: &Ou
 mod tests {
     use std::time::Duration;
 
+    use sanskube::request::Encoding;
+
     use super::*;
 
     fn at(instant: u64, wall: i64) -> Now {
@@ -298,7 +301,8 @@ mod tests {
     #[test]
     fn every_record_is_taken_as_it_was_put() {
         let call = CallId(300);
-        let head = |retry_after| Input::Head { call, head: Head { status: 429, retry_after } };
+        let head =
+            |retry_after| Input::Head { call, head: Head { status: 429, retry_after, encoding: Encoding::Protobuf } };
         let inputs = [
             (at(5, -3), Input::Body { call, bytes: b"{}" }),
             (at(5, i64::MAX), Input::End { call: CallId(u64::MAX) }),
@@ -337,7 +341,8 @@ mod tests {
     #[test]
     fn every_part_of_an_output_is_in_its_digest() {
         let request = Request::get("/api/v1/pods".into());
-        let call = Call { id: CallId(1), request, watch: false, deadline: Instant::from_nanos(1) };
+        let call =
+            Call { id: CallId(1), request, accept: Encoding::Json, watch: false, deadline: Instant::from_nanos(1) };
         let changed = |change: fn(&mut Call)| {
             let mut call = call.clone();
             change(&mut call);

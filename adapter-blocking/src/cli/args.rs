@@ -149,6 +149,7 @@ impl RunArgs {
             kinds: self.kinds(),
             namespace: self.namespace.clone().unwrap_or_default(),
             client_limits: self.client.limits(),
+            encoding: self.client.encoding(),
             election,
             seed,
             ..Config::default()

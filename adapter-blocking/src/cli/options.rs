@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args as Arguments};
+use clap::{ArgAction, Args as Arguments, ValueEnum};
 use sanskube::election::{self, Timing};
 use sanskube::limits::Limits;
 use sanskube::manager::{ClientLimits, Config};
 use sanskube::object::selector::Selector;
+use sanskube::request::Encoding;
 
 use super::controller::WORKERS;
 use super::process;
@@ -38,6 +39,9 @@ pub(super) struct ControllerOptions {
 #[derive(Clone, Debug, Arguments)]
 #[command(next_help_heading = "Requests")]
 pub(super) struct ClientOptions {
+    /// What pods are read in: protobuf is smaller and quicker to read. A server that cannot write it is read in JSON. All else is JSON.
+    #[arg(long, env = "SANSKUBE_CONTENT_TYPE", value_name = "TYPE", default_value = "json")]
+    content_type: ContentType,
     /// Requests at once, above --kube-api-qps.
     #[arg(long, env = "SANSKUBE_KUBE_API_BURST", value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     kube_api_burst: u32,
@@ -56,6 +60,13 @@ pub(super) struct ClientOptions {
     /// How long a request may take, watches not counted; a list twice as long.
     #[arg(long, env = "SANSKUBE_REQUEST_TIMEOUT", value_name = "DURATION", default_value = "30s", value_parser = at_least_a_second)]
     request_timeout: Duration,
+}
+
+/// What objects are read in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ContentType {
+    Json,
+    Protobuf,
 }
 
 /// Which of several processes leads.
@@ -132,6 +143,14 @@ impl ClientOptions {
         limits.list_timeout = self.request_timeout.saturating_mul(2);
         limits.watch_timeout = self.min_watch_timeout;
         limits.watch_grace = limits.watch_grace.min(self.min_watch_timeout);
+    }
+
+    /// What pods are asked for in.
+    pub(super) fn encoding(&self) -> Encoding {
+        match self.content_type {
+            ContentType::Json => Encoding::Json,
+            ContentType::Protobuf => Encoding::Protobuf,
+        }
     }
 
     /// The limits; none if there are to be none.

@@ -274,6 +274,7 @@ fn informer<T: Decode>(
         namespace: config.namespace.clone(),
         label_selector: label_selector.into(),
         watch_list: config.watch_list,
+        encoding: config.encoding,
         resync_period: config.resync_period,
         limits: config.limits,
         seed,

@@ -12,7 +12,7 @@ use super::*;
 use crate::informer::Change;
 use crate::request::{Call, Head, Method};
 
-const OK: Head = Head { status: 200, retry_after: None };
+const OK: Head = Head::new(200);
 
 /// The other end of the wire.
 struct Cluster {

@@ -55,6 +55,7 @@
 pub mod field_selector;
 mod labels;
 pub(crate) mod lenient;
+mod map_text;
 mod meta;
 mod metadata_only;
 #[cfg(feature = "k8s-openapi")]
@@ -148,6 +149,17 @@ pub trait Decode: Object + Sized {
         let mut reader = Reader::new(bytes);
         let json = reader.raw().map_err(|e| Malformed::new("object", e))?;
         Self::decode(json, resource).map(|object| (object, reader.position()))
+    }
+
+    /// Whether [`decode_protobuf`](Self::decode_protobuf) reads such objects. Those of another type are asked for in JSON alone.
+    const PROTOBUF: bool = false;
+
+    /// Reads one object from its protobuf message, taken out of its envelope. `shared` is as for [`decode_first`](Self::decode_first).
+    ///
+    /// # Errors
+    /// The bytes are not such a message, or a field that the type knows has another type; or the type is not read from protobuf.
+    fn decode_protobuf(_message: &[u8], _resource: &Resource, _shared: &mut Shared) -> Result<Self, Malformed> {
+        Err(Malformed::new("object", "this type is read from JSON alone"))
     }
 }
 

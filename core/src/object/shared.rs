@@ -8,6 +8,7 @@ use core::hash::{BuildHasher, Hash};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::labels::Labels;
+use super::map_text::MapText;
 use super::owner::{OwnerReference, OwnerReferenceText};
 use crate::json::Unexpected;
 use crate::shrink;
@@ -26,13 +27,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The labels that stand in this JSON.
-    pub(super) fn labels(&mut self, json: &[u8]) -> Result<Labels, Unexpected> {
-        if json.is_empty() {
+    /// The labels that were sent.
+    pub(super) fn labels(&mut self, text: MapText<'_>) -> Result<Labels, Unexpected> {
+        if text.bytes().is_empty() {
             return Ok(Labels::default());
         }
-        let hash = self.hasher.hash_one(json);
-        self.labels.get(hash, |labels| labels.is_written(json), || Labels::from_json(json))
+        let hash = self.hasher.hash_one(text.bytes());
+        self.labels.get(hash, |labels| labels.is_written(text), || Labels::from_text(text))
     }
 
     /// The owner that was read.
@@ -143,24 +144,27 @@ mod tests {
     fn labels_that_are_written_alike_are_kept_once() {
         let mut shared = Shared::default();
         let json = br#"{"app":"web","tier":"fr\u006fnt","zone":null}"#;
-        let (first, second) = (shared.labels(json).unwrap(), shared.labels(json).unwrap());
+        let (first, second) =
+            (shared.labels(MapText::Json(json)).unwrap(), shared.labels(MapText::Json(json)).unwrap());
         assert_eq!(first.get("tier"), Some("front"));
         assert!(first.is_same(&second));
         assert_eq!(shared.labels.entries.len(), 1);
-        assert!(shared.labels(b"{}").unwrap().is_empty());
-        assert!(shared.labels(b"null").unwrap().is_empty());
-        assert!(shared.labels(br#"{"app":1}"#).is_err());
-        assert!(shared.labels(b"[]").is_err());
+        assert!(shared.labels(MapText::Json(b"{}")).unwrap().is_empty());
+        assert!(shared.labels(MapText::Json(b"null")).unwrap().is_empty());
+        assert!(shared.labels(MapText::Json(br#"{"app":1}"#)).is_err());
+        assert!(shared.labels(MapText::Json(b"[]")).is_err());
     }
 
     #[test]
     fn labels_in_another_order_are_equal_all_the_same() {
         let mut shared = Shared::default();
-        let sorted = shared.labels(br#"{"a":"1","b":"2"}"#).unwrap();
+        let sorted = shared.labels(MapText::Json(br#"{"a":"1","b":"2"}"#)).unwrap();
         let unsorted = br#"{"b":"2","a":"1"}"#;
-        assert_eq!(shared.labels(unsorted).unwrap(), sorted);
-        assert!(shared.labels(unsorted).unwrap().is_same(&shared.labels(unsorted).unwrap()));
-        assert_eq!(shared.labels(br#"{"a":"0","b":"2","a":"1"}"#).unwrap(), sorted);
+        assert_eq!(shared.labels(MapText::Json(unsorted)).unwrap(), sorted);
+        assert!(
+            shared.labels(MapText::Json(unsorted)).unwrap().is_same(&shared.labels(MapText::Json(unsorted)).unwrap())
+        );
+        assert_eq!(shared.labels(MapText::Json(br#"{"a":"0","b":"2","a":"1"}"#)).unwrap(), sorted);
     }
 
     #[test]

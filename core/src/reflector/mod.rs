@@ -30,7 +30,7 @@
 //! let mut reflector = Reflector::new(Config::new(Resource::PODS));
 //! let list = reflector.poll_call(now, &mut ids).unwrap();
 //! assert_eq!(list.request.path, "/api/v1/pods?limit=500&resourceVersion=0");
-//! reflector.handle_head(now, list.id, Head { status: 200, retry_after: None })?;
+//! reflector.handle_head(now, list.id, Head::new(200))?;
 //! reflector.handle_body(now, list.id, br#"{"metadata":{"resourceVersion":"7"},"#, &mut store)?;
 //! reflector.handle_body(now, list.id, br#""items":[{"metadata":{"name":"web"}}]}"#, &mut store)?;
 //! reflector.handle_end(now, list.id, &mut store)?;
@@ -41,6 +41,7 @@
 
 mod config;
 mod failure;
+mod frame;
 mod input;
 mod list;
 mod pace;
@@ -58,12 +59,11 @@ use crate::backoff::{BackoffWithReset, Reset, RetryWithDeadline};
 use crate::limits::Limits;
 use crate::object::{Decode, Shared};
 use crate::rand::SplitMix64;
-use crate::request::{Call, CallId, CallIds};
+use crate::request::{Call, CallId, CallIds, Encoding};
 use crate::resource_version::ResourceVersion;
 use crate::time::{Instant, Now};
-use crate::wire::ListBody;
 use input::Answer;
-use list::List;
+use list::{Body, List};
 use pace::Pace;
 use watch::Watch;
 
@@ -133,7 +133,7 @@ enum Exchange<T> {
         list: List<T>,
         before: usize,
         deadline: Instant,
-        answer: Answer<ListBody>,
+        answer: Answer<Body>,
     },
     Watch {
         watch: Watch<T>,
@@ -198,6 +198,7 @@ impl<T: Decode> Reflector<T> {
             return None;
         }
         let id = ids.next_id();
+        let accept = if T::PROTOBUF { self.config.encoding } else { Encoding::Json };
         let next = match core::mem::replace(next, Next::Round) {
             Next::Round if self.config.watch_list => Next::Stream,
             Next::Round => Next::List(self.relist()),
@@ -210,7 +211,7 @@ impl<T: Decode> Reflector<T> {
                 let deadline = now + config.limits.list_timeout;
                 let exchange = Exchange::List { before: list.objects(), list, deadline, answer: Answer::None };
                 self.state = State::InFlight { id, exchange };
-                return Some(Call { id, request, watch: false, deadline });
+                return Some(Call { id, request, watch: false, accept, deadline });
             }
             Next::Stream if self.unavailable => (ResourceVersion::NONE, true),
             Next::Stream => (self.last_sync.clone(), true),
@@ -218,10 +219,10 @@ impl<T: Decode> Reflector<T> {
         };
         // Spread, so that the watches of many clients do not end together.
         let timeout = (config.limits.watch_timeout.as_secs_f64() * (1.0 + self.random.next_unit())) as u64;
-        let watch = Watch::new(config, from, stream, now, timeout);
+        let watch = Watch::new(from, stream, now, timeout);
         let (request, deadline) = (watch.request(config), watch.deadline(config.limits.watch_grace));
         self.state = State::InFlight { id, exchange: Exchange::Watch { watch, answer: Answer::None } };
-        Some(Call { id, request, watch: true, deadline })
+        Some(Call { id, request, watch: true, accept, deadline })
     }
 
     /// A call that the reflector has given up: whoever does the I/O may close it, and need not report on it any more.

@@ -8,16 +8,17 @@ use core::time::Duration;
 
 use super::config::Config;
 use super::failure::{Cause, Doing};
-use super::list::{decode_shared, query};
+use super::frame::{Frame, News};
+use super::list::query;
 use super::store::ReflectorStore;
 use crate::error::{Full, Malformed};
 use crate::key::Key;
 use crate::limits::Limits;
 use crate::object::{Decode, Shared};
-use crate::request::Request;
+use crate::request::{Encoding, Request};
 use crate::resource_version::ResourceVersion;
 use crate::time::Instant;
-use crate::wire::{Change, Frames, TypeText, WatchEvent};
+use crate::wire::{Change, Frames, LengthFrames, WatchEvent};
 
 /// One watch, from its request to its end.
 ///
@@ -32,7 +33,7 @@ pub(super) struct Watch<T> {
     started: Instant,
     /// From when on it ought to have ended: its own end, or the last event that came after that.
     overdue: Instant,
-    frames: Frames,
+    stream: Stream,
     /// Whether an event was accepted.
     any_event: bool,
     /// Whether events move the version. Not while the objects that there were before the watch are still coming, which
@@ -40,6 +41,13 @@ pub(super) struct Watch<T> {
     in_order: bool,
     /// The objects of a streaming list, until it is whole.
     initial: Option<BTreeMap<Key, Arc<T>>>,
+}
+
+/// The events of a watch as they come, in what they are written in.
+#[derive(Debug)]
+enum Stream {
+    Json(Frames),
+    Protobuf(LengthFrames),
 }
 
 /// What an event led to beyond itself.
@@ -55,13 +63,13 @@ pub(super) enum Event<T> {
 
 impl<T: Decode> Watch<T> {
     /// A watch from `from`; with `stream` it begins with all objects.
-    pub(super) fn new(config: &Config, from: ResourceVersion, stream: bool, now: Instant, timeout: u64) -> Self {
+    pub(super) fn new(from: ResourceVersion, stream: bool, now: Instant, timeout: u64) -> Self {
         let timeout = timeout.max(1);
         Self {
             timeout,
             started: now,
             overdue: now + Duration::from_secs(timeout),
-            frames: Frames::new(config.limits.object_bytes),
+            stream: Stream::Json(Frames::new(0)),
             any_event: false,
             in_order: !from.is_none() && !from.is_zero(),
             initial: stream.then(BTreeMap::new),
@@ -103,6 +111,22 @@ impl<T: Decode> Watch<T> {
         self.overdue + grace
     }
 
+    /// Learns what the answer is written in.
+    pub(super) fn open(&mut self, encoding: Encoding, limits: &Limits) {
+        self.stream = match encoding {
+            Encoding::Json => Stream::Json(Frames::new(limits.object_bytes)),
+            Encoding::Protobuf => Stream::Protobuf(LengthFrames::new(limits.object_bytes)),
+        };
+    }
+
+    /// What is to be taken when the stream has ended well: the last line of one in JSON may lack its end.
+    pub(super) fn end_of_stream(&self) -> &'static [u8] {
+        match self.stream {
+            Stream::Json(_) => b"\n",
+            Stream::Protobuf(_) => b"",
+        }
+    }
+
     /// Takes the next event of a piece; none when the piece is used up.
     pub(super) fn next_event<S: ReflectorStore<T>>(
         &mut self,
@@ -113,14 +137,18 @@ impl<T: Decode> Watch<T> {
         store: &mut S,
         refused: &mut Option<S::Error>,
     ) -> Result<Option<Event<T>>, Cause> {
-        // The frames are taken out while one of them is borrowed from them.
-        let mut frames = core::mem::replace(&mut self.frames, Frames::new(0));
-        let event = match frames.next_frame(piece) {
-            Ok(Some(line)) => self.handle_line(config, shared, line, now, store, refused).map(Some),
+        // The stream is taken out while a frame is borrowed from it.
+        let mut stream = core::mem::replace(&mut self.stream, Stream::Json(Frames::new(0)));
+        let frame = match &mut stream {
+            Stream::Json(frames) => frames.next_frame(piece).map(|line| line.map(Frame::Json)),
+            Stream::Protobuf(frames) => frames.next_frame(piece).map(|frame| frame.map(Frame::Protobuf)),
+        };
+        let event = match frame {
+            Ok(Some(frame)) => self.handle_frame(config, shared, frame, now, store, refused).map(Some),
             Ok(None) => Ok(None),
             Err(full) => Err(Cause::Undecodable(full.into())),
         };
-        self.frames = frames;
+        self.stream = stream;
         event
     }
 
@@ -133,43 +161,20 @@ impl<T: Decode> Watch<T> {
         }
     }
 
-    fn handle_line<S: ReflectorStore<T>>(
+    fn handle_frame<S: ReflectorStore<T>>(
         &mut self,
         config: &Config,
         shared: &mut Shared,
-        line: &[u8],
+        frame: Frame<'_>,
         now: Instant,
         store: &mut S,
         refused: &mut Option<S::Error>,
     ) -> Result<Event<T>, Cause> {
         let undecodable = |e: Malformed| Cause::Undecodable(e.into());
         self.overdue = self.overdue.max(now);
-        let version = match WatchEvent::decode(line).map_err(undecodable)? {
-            WatchEvent::Error(status) => return Err(Cause::Status(status.into())),
-            WatchEvent::OtherError => return Err(Cause::UnknownError),
-            WatchEvent::Unknown { resource_version } => resource_version,
-            WatchEvent::Bookmark { type_meta, resource_version, initial_events_end } => {
-                if !is_kind_of(config, &type_meta.api_version, &type_meta.kind) {
-                    return Ok(Event::None);
-                }
-                if initial_events_end && let Some(initial) = self.initial.take() {
-                    self.started = now;
-                    self.any_event = false;
-                    self.in_order = true;
-                    return Ok(Event::Initial(initial.into_values().collect(), resource_version));
-                }
-                self.in_order = true;
-                if !self.is_streaming() {
-                    *refused = store.bookmark(&resource_version).err();
-                }
-                resource_version
-            }
-            WatchEvent::Object { change, json } => {
-                let TypeText { api_version, kind } = TypeText::peek(json).map_err(undecodable)?;
-                if !is_kind_of(config, &api_version, &kind) {
-                    return Ok(Event::None);
-                }
-                let object: T = decode_shared(json, config, shared).map_err(undecodable)?;
+        let version = match frame.read::<T>(config, shared).map_err(undecodable)? {
+            News::OtherKind => return Ok(Event::None),
+            News::Object(change, object) => {
                 let version = object.resource_version();
                 if object.name().is_empty() || version.is_none() {
                     return Err(undecodable(Malformed::new("object", "it has no name or no resource version")));
@@ -188,6 +193,22 @@ impl<T: Decode> Watch<T> {
                 }
                 version
             }
+            News::Other(WatchEvent::Error(status)) => return Err(Cause::Status(status.into())),
+            News::Other(WatchEvent::Bookmark { resource_version, initial_events_end, .. }) => {
+                if initial_events_end && let Some(initial) = self.initial.take() {
+                    self.started = now;
+                    self.any_event = false;
+                    self.in_order = true;
+                    return Ok(Event::Initial(initial.into_values().collect(), resource_version));
+                }
+                self.in_order = true;
+                if !self.is_streaming() {
+                    *refused = store.bookmark(&resource_version).err();
+                }
+                resource_version
+            }
+            News::Other(WatchEvent::Unknown { resource_version }) => resource_version,
+            News::Other(_) => return Err(Cause::UnknownError),
         };
         self.any_event = true;
         if self.is_streaming() || !self.in_order || version.is_none() {
@@ -220,10 +241,4 @@ fn hold<T: Decode, S: ReflectorStore<T>>(
         return Err(Cause::Undecodable(Full { limit: "list_objects", bound }.into()));
     }
     Ok(None)
-}
-
-/// Whether an object that is of this type, as far as it says, may be one that was asked for. Others are passed over.
-fn is_kind_of(config: &Config, api_version: &str, kind: &str) -> bool {
-    let resource = &config.resource;
-    (kind.is_empty() || *kind == *resource.kind) && (api_version.is_empty() || resource.is_api_version(api_version))
 }

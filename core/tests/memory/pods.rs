@@ -46,7 +46,7 @@ impl Fed {
 
     fn open(&mut self) -> CallId {
         let call = self.informer.poll_call(Now::default(), &mut self.ids).unwrap();
-        self.informer.handle_head(Now::default(), call.id, Head { status: 200, retry_after: None }).unwrap();
+        self.informer.handle_head(Now::default(), call.id, Head::new(200)).unwrap();
         call.id
     }
 

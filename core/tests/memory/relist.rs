@@ -11,7 +11,7 @@ use sanskube::time::Now;
 use crate::counting::{allocated, peak_of};
 
 const OBJECTS: usize = 5_000;
-const OK: Head = Head { status: 200, retry_after: None };
+const OK: Head = Head::new(200);
 
 /// A list in which every `changed`-th object is at another version than the last time.
 fn list(version: u64, changed: usize) -> Vec<u8> {

@@ -167,7 +167,7 @@ fn a_refused_list_is_listed_again_and_a_refused_event_is_lost_but_told() {
 fn an_input_for_a_call_that_is_not_in_flight_changes_nothing() {
     let mut peer = Peer::watching(10, &[]);
     let old = peer.calls[0].1.id;
-    assert!(peer.reflector.handle_head(peer.now, old, Head { status: 500, retry_after: None }).is_err());
+    assert!(peer.reflector.handle_head(peer.now, old, Head::new(500)).is_err());
     assert!(peer.reflector.handle_body(peer.now, old, b"x\n", &mut peer.store).is_err());
     assert!(peer.reflector.handle_end(peer.now, old, &mut peer.store).is_err());
     assert!(peer.reflector.handle_failure(peer.now, old, Failure::Cut).is_err());

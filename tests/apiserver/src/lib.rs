@@ -125,6 +125,7 @@ pub mod kubelet;
 pub use change::Change;
 pub use config::{Config, Token};
 pub use http::{Server, ServerConfig};
+pub use protobuf::encode as encode_protobuf;
 pub use request::{Request, Response};
 pub use server::{ApiServer, Reply, Stats};
 pub use time::Now;

@@ -8,7 +8,7 @@ use crate::object::{MetadataOnly, Resource};
 use crate::reflector::Config;
 use crate::request::{Call, Failure, Head};
 
-const OK: Head = Head { status: 200, retry_after: None };
+const OK: Head = Head::new(200);
 
 fn watcher(
     told: &mut Vec<String>,

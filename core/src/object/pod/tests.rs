@@ -6,6 +6,7 @@ use crate::object::{Decode, Resource};
 use crate::rand::SplitMix64;
 
 mod oracle;
+mod protobuf;
 
 fn read(json: &[u8]) -> Result<Pod, crate::error::Malformed> {
     Pod::decode(json, &Resource::PODS)

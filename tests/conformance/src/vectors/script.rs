@@ -57,7 +57,7 @@ pub(super) fn without_stand_in(result: &mut Value) {
 }
 
 /// The head of an answer that is a success.
-pub(super) const OK: Head = Head { status: 200, retry_after: None };
+pub(super) const OK: Head = Head::new(200);
 
 /// The collection that all cases are about.
 pub(super) const CONFIG_MAPS: Resource = Resource {
@@ -105,7 +105,7 @@ impl Answer {
                 (Some("connection_refused"), _) => Self::Failure(Failure::Refused),
                 (Some(_), _) => Self::Failure(Failure::Cut),
                 (None, Some(code)) => {
-                    let head = Head { status: u16::try_from(code).ok()?, retry_after: None };
+                    let head = Head::new(u16::try_from(code).ok()?);
                     Self::Whole(head, error["status"].to_string().into_bytes())
                 }
                 (None, None) => return None,
