@@ -50,29 +50,42 @@ impl Lexer<'_> {
         if open != Token::Symbol("(") {
             return Err(format!("found '{}' expected: '('", open.text()));
         }
+        if self.peek() == Token::Symbol(")") {
+            self.next();
+            return Ok(vec![String::new()]);
+        }
         let mut values = Vec::new();
         loop {
             match self.next() {
-                Token::Symbol(")") => break,
                 Token::Word(w) => {
                     values.push(w);
-                    match self.next() {
-                        Token::Symbol(",") if self.peek() == Token::Symbol(")") => {
-                            values.push(String::new());
-                        }
-                        Token::Symbol(",") => {}
+                    match self.peek() {
                         Token::Symbol(")") => break,
+                        Token::Symbol(",") => {}
                         other => {
                             return Err(format!("found '{}', expected: ',' or ')'", other.text()));
                         }
                     }
                 }
-                Token::Symbol(",") => values.push(String::new()),
-                other => {
+                // An empty value stands before a comma that comes first, and behind one that comes last or twice.
+                Token::Symbol(",") => {
+                    let next = self.peek();
+                    if values.is_empty() || matches!(next, Token::Symbol(")" | ",")) {
+                        values.push(String::new());
+                    }
+                    match next {
+                        Token::Symbol(")") => break,
+                        Token::Symbol(",") => drop(self.next()),
+                        _ => {}
+                    }
+                }
+                other if values.is_empty() => {
                     return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
                 }
+                other => return Err(format!("found '{}', expected: ',', or identifier", other.text())),
             }
         }
+        self.next();
         Ok(values)
     }
 }
@@ -151,9 +164,6 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
         }
     };
     if let Operator::In(values) | Operator::NotIn(values) = &operator {
-        if values.is_empty() {
-            return Err("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_string());
-        }
         for (i, v) in values.iter().enumerate() {
             if let Some(fault) = meta::label_value_faults(v).first() {
                 return Err(format!("values[{i}][{key}]: Invalid value: \"{v}\": {fault}"));
