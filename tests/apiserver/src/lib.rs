@@ -123,7 +123,7 @@ mod yaml;
 pub mod kubelet;
 
 pub use config::{Config, Token};
-pub use http::{Server, ServerConfig};
+pub use http::{Bad, Incoming, RequestReader, Server, ServerConfig};
 pub use request::{Request, Response};
 pub use server::{ApiServer, Reply, Stats};
 pub use time::Now;
