@@ -112,7 +112,7 @@ pub struct Call {
     pub request: Request,
     /// Whether the answer is a watch: open for minutes, and not to take the place of a short call.
     pub watch: bool,
-    /// When the core will give the call up by itself. A transport that cannot be cancelled while it waits can use this as its own
+    /// When the core will give the call up by itself; a watch later, if events come of it until then. A transport that cannot be cancelled while it waits can use this as its own
     /// time limit; it need not.
     pub deadline: Instant,
 }

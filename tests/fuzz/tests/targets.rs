@@ -49,7 +49,7 @@ targets! {
     kubeconfigs: 500,
     label_selectors: 300,
     lists: 1000,
-    managers: 50,
+    managers: 30,
     names: 5000,
     objects: 1000,
     reflectors: 100,

@@ -82,3 +82,45 @@ impl RequestReader {
         Incoming { request: Request { body, ..head.request }, keep_alive: head.keep_alive }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_one_after_the_other_wherever_their_bytes_are_cut() {
+        let bytes = b"PUT /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nxyzPOST /b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n!\r\n0\r\n\r\nGET /c HTTP/1.0\r\n\r\n";
+        for size in 1..bytes.len() {
+            let (mut reader, mut input, mut read) = (RequestReader::default(), Vec::new(), Vec::new());
+            for piece in bytes.chunks(size) {
+                input.extend_from_slice(piece);
+                while let Some(Incoming { request, keep_alive }) = reader.take(&mut input).unwrap() {
+                    read.push((request.target, request.body, keep_alive));
+                }
+            }
+            let wanted = [("/a", &b"xyz"[..], true), ("/b", b"!", true), ("/c", b"", false)];
+            assert_eq!(read, wanted.map(|(target, body, again)| (target.to_owned(), body.to_vec(), again)), "{size}");
+            assert!(input.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_client_is_told_once_to_go_on_and_only_if_it_waits() {
+        let head = b"POST / HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
+        let mut reader = RequestReader::default();
+        assert!(reader.take(&mut head.to_vec()).unwrap().is_none());
+        assert_eq!((reader.poll_continue(), reader.poll_continue()), (true, false));
+        assert!(reader.take(&mut b"ab".to_vec()).unwrap().is_some());
+
+        assert!(reader.take(&mut [head, &b"a"[..]].concat()).unwrap().is_none());
+        assert!(!reader.poll_continue(), "the body is coming already");
+    }
+
+    #[test]
+    fn a_body_that_is_too_large_is_as_long_as_it_takes_to_be_refused() {
+        let mut reader = RequestReader::default();
+        let mut head = b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n".to_vec();
+        let incoming = reader.take(&mut head).unwrap().unwrap();
+        assert_eq!((incoming.request.body.len(), incoming.keep_alive), (MAX_BODY + 1, false));
+    }
+}
