@@ -1,7 +1,7 @@
 //! Objects, read by the core's own reader of JSON, beside serde's.
 
 use sanskube::object::{Decode, Meta, MetadataOnly, Object, Phase, Pod, ReplicaSet, Resource, Shared};
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::choices::Choices;
 
@@ -12,11 +12,11 @@ pub fn objects(input: &[u8]) {
     let tail = choices.take(3);
     let json = choices.rest();
     let metadata = MetadataOnly::decode(json, &resource);
-    let general = serde_json::from_slice::<Value>(json);
+    let general = serde_json::from_slice::<General>(json);
     if resource == Resource::PODS {
         let pod = read::<Pod>(json, tail, &resource);
         if let (Some(pod), Ok(general)) = (pod, general) {
-            check_pod(&pod, &general);
+            check_pod(&pod, general);
             if let Ok(metadata) = metadata {
                 check_pod_metadata(&pod, &metadata.meta);
             }
@@ -48,21 +48,46 @@ fn read<T: Decode>(json: &[u8], tail: &[u8], resource: &Resource) -> Option<T> {
     alone
 }
 
-fn check_pod(pod: &Pod, general: &Value) {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    assert_eq!(pod.node(), text(&general["spec"]["nodeName"]));
-    let phase = match &*text(&general["status"]["phase"]) {
-        "Failed" => Phase::Failed,
-        "Pending" => Phase::Pending,
-        "Running" => Phase::Running,
-        "Succeeded" => Phase::Succeeded,
-        "Unknown" => Phase::Unknown,
+/// What serde reads of a pod. It refuses members that are repeated, of which Go merges what each of them says.
+#[derive(Deserialize)]
+struct General {
+    spec: Option<Spec>,
+    status: Option<Status>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    node_name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Status {
+    phase: Option<String>,
+    conditions: Option<Vec<Option<Condition>>>,
+}
+
+#[derive(Deserialize)]
+struct Condition {
+    r#type: Option<String>,
+    status: Option<String>,
+}
+
+fn check_pod(pod: &Pod, general: General) {
+    let (spec, status) = (general.spec.unwrap_or_default(), general.status.unwrap_or_default());
+    assert_eq!(pod.node(), spec.node_name.unwrap_or_default());
+    let phase = match status.phase.as_deref() {
+        Some("Failed") => Phase::Failed,
+        Some("Pending") => Phase::Pending,
+        Some("Running") => Phase::Running,
+        Some("Succeeded") => Phase::Succeeded,
+        Some("Unknown") => Phase::Unknown,
         _ => Phase::Other,
     };
     assert_eq!(pod.phase(), phase);
-    let conditions = general["status"]["conditions"].as_array().into_iter().flatten();
-    let ready = conditions.into_iter().find(|condition| condition["type"] == "Ready");
-    assert_eq!(pod.is_ready(), ready.is_some_and(|ready| ready["status"] == "True"));
+    let conditions = status.conditions.unwrap_or_default().into_iter().flatten();
+    let ready = conditions.into_iter().find(|condition| condition.r#type.as_deref() == Some("Ready"));
+    assert_eq!(pod.is_ready(), ready.is_some_and(|ready| ready.status.as_deref() == Some("True")));
 }
 
 fn check_pod_metadata(pod: &Pod, meta: &Meta) {
