@@ -355,6 +355,7 @@ mod tests {
             changed(|call| call.request.path.push('2')),
             changed(|call| call.request.content_type = sanskube::request::JSON),
             changed(|call| call.request.body.push(0)),
+            changed(|call| call.accept = Encoding::Protobuf),
             changed(|call| call.watch = true),
             changed(|call| call.deadline = Instant::from_nanos(2)),
             Output::Cancel(CallId(1)),

@@ -27,7 +27,7 @@ pub(crate) trait Feed {
     /// When something here is due.
     fn next_deadline(&self) -> Option<Instant>;
 
-    /// Asks for nothing more. The call to be cancelled, if one is in flight and this was not asked before.
+    /// Asks for nothing more. The call to be cancelled, if one is in flight or was just given up, and this was not asked before.
     fn stop(&mut self) -> Option<CallId>;
 }
 
@@ -125,6 +125,9 @@ impl<T: Decode> Feed for Fed<T> {
     }
 
     fn stop(&mut self) -> Option<CallId> {
-        self.informer.in_flight().filter(|_| !core::mem::replace(&mut self.stopped, true))
+        if core::mem::replace(&mut self.stopped, true) {
+            return None;
+        }
+        self.informer.poll_cancel().or_else(|| self.informer.in_flight())
     }
 }

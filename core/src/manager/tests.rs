@@ -394,3 +394,28 @@ fn the_head_of_an_answer_that_comes_after_the_deadline_of_its_call_leaves_no_dea
     let Output::Wait { until: Some(until) } = manager.poll_output(late) else { panic!("it tries again") };
     assert!(until > late.instant);
 }
+
+#[test]
+fn a_list_that_waited_for_its_turn_past_its_deadline_is_not_made() {
+    let limits = ClientLimits { qps: 0.01, burst: 1 };
+    let mut manager = Manager::new(&Config { watch_list: false, client_limits: Some(limits), ..Config::default() });
+    let mut now = Now::default();
+    let mut drain = |now: Now, input: Option<Input<'_>>| {
+        input.map(|input| manager.handle_input(now, input).unwrap());
+        let mut calls = Vec::new();
+        loop {
+            match manager.poll_output(now) {
+                Output::Call(call) => calls.push(call),
+                Output::Cancel(id) => assert_eq!(id, CallId(1), "what was not asked for is not cancelled"),
+                Output::Stopped | Output::Wait { .. } => return calls,
+            }
+        }
+    };
+    let first = drain(now, None);
+    assert_eq!(first.len(), 1, "{first:?}");
+    // The turn of the list of sets comes after 100 s, its time is over after 60 s, and the adapter looks after 200 s.
+    now = now.after(Duration::from_secs(200));
+    for call in drain(now, Some(Input::Timeout)) {
+        assert!(call.deadline > now.instant, "{call:?}");
+    }
+}

@@ -3,8 +3,6 @@ use alloc::vec::Vec;
 use super::rate::{Bucket, MaxOf, PerItem, WithMaxWait, default_controller};
 use super::*;
 
-mod model;
-
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 

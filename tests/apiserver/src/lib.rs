@@ -124,7 +124,7 @@ pub mod kubelet;
 
 pub use change::Change;
 pub use config::{Config, Token};
-pub use http::{Server, ServerConfig};
+pub use http::{Bad, Incoming, RequestReader, Server, ServerConfig};
 pub use protobuf::encode as encode_protobuf;
 pub use request::{Request, Response};
 pub use server::{ApiServer, Reply, Stats};
