@@ -125,7 +125,7 @@ impl Narrator {
                 self.show(Topic::Cache, vec![key], text, row);
             }
             Trace::Trouble { resource, error } => {
-                let next = error.step.map_or_else(String::new, |step| format!("; next: {step:?}"));
+                let next = error.step.map_or_else(String::new, |step| format!("; {step}"));
                 self.say(Topic::Trouble, Vec::new(), format!("{resource}: {error}{next}"));
             }
             _ => {}
@@ -154,7 +154,7 @@ impl Narrator {
     fn tell_standing(&mut self, manager: &Manager) {
         let standing = manager.standing(self.now).map(|standing| match standing {
             Standing::Leading { .. } => "it leads",
-            Standing::Lost => "the lease is lost",
+            Standing::Lost => "it leads no more",
             Standing::Waiting => "it stands by",
         });
         if standing != self.standing {
