@@ -14,7 +14,7 @@ use super::store::ReflectorStore;
 use crate::error::{Full, Malformed};
 use crate::key::Key;
 use crate::limits::Limits;
-use crate::object::{Decode, Shared};
+use crate::object::{Common, Decode, Shared};
 use crate::request::{Encoding, Request};
 use crate::resource_version::ResourceVersion;
 use crate::time::Instant;
@@ -172,7 +172,9 @@ impl<T: Decode> Watch<T> {
     ) -> Result<Event<T>, Cause> {
         let undecodable = |e: Malformed| Cause::Undecodable(e.into());
         self.overdue = self.overdue.max(now);
-        let version = match frame.read::<T>(config, shared).map_err(undecodable)? {
+        let keys = |text: &str| store.known_key(text);
+        let news = frame.read::<T>(config, &mut Common::with_keys(shared, &keys)).map_err(undecodable)?;
+        let version = match news {
             News::OtherKind => return Ok(Event::None),
             News::Object(change, object) => {
                 let version = object.resource_version();

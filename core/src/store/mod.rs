@@ -134,6 +134,11 @@ impl<T> Store<T> {
         self.slots.find(key).map(|slot| &self.slots.slot(slot).object)
     }
 
+    /// The key itself by which something is stored, if something is.
+    pub fn key(&self, key: &str) -> Option<&Key> {
+        self.slots.find(key).map(|slot| &self.slots.slot(slot).key)
+    }
+
     /// The objects that an index finds by a value, in an order that depends on the operations so far alone.
     ///
     /// # Errors
