@@ -13,6 +13,7 @@ use crate::limits::Limits;
 use crate::object::{Common, Decode, Shared};
 use crate::request::{Encoding, Query, Request};
 use crate::resource_version::ResourceVersion;
+use crate::shrink;
 use crate::wire::{ListBody, ListMeta, ProtobufListBody};
 
 /// The pages of one list.
@@ -174,7 +175,7 @@ impl<T: Decode> List<T> {
                 return Err(Cause::Undecodable(full.into()));
             }
             let held = store.hold(object).map_err(|e| Cause::Store(e.to_string()))?;
-            self.objects.push(held);
+            shrink::push(&mut self.objects, held);
         }
     }
 

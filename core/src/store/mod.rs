@@ -19,6 +19,7 @@ use core::fmt;
 
 pub use index::IndexFunction;
 pub use replace::Replaced;
+pub(crate) use replace::Replacement;
 pub use transaction::{PartlyRefused, Write};
 
 use crate::delta::{KnownObjects, Unavailable};

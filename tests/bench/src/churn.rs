@@ -59,7 +59,7 @@ pub(crate) fn list(fed: &mut Fed, pods: usize, changes: impl Fn(usize) -> usize)
 /// Lines of a watch that tell of `count` changes of pods among the first `pods`, in no obvious order.
 pub(crate) fn lines(pods: usize, count: usize) -> Vec<String> {
     let line = |nth: usize| {
-        let pod = generator::pod(nth * 7919 % pods, 1 + nth / pods);
+        let pod = generator::pod(nth * 7919 % pods, 2 + nth / pods);
         // What a watch sends has a kind, which the items of a list have not.
         format!("{{\"type\":\"MODIFIED\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",{}}}\n", &pod[1..])
     };
