@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sanskube::error::Misuse;
 use sanskube::machine::{Input, Machine, Output};
-use sanskube::request::{Call, CallId, CallIds, Request};
+use sanskube::request::{Call, CallId, CallIds, Encoding, Request};
 use sanskube::time::{Instant, Now};
 use sanskube_e2e::adapter::adapters;
 use sanskube_e2e::cluster::Cluster;
@@ -33,7 +33,7 @@ impl Crowd {
         } else {
             self.call.replace(id).is_none()
         };
-        Output::Call(Call { id, request: Request::get(path.into()), watch, deadline })
+        Output::Call(Call { id, request: Request::get(path.into()), watch, accept: Encoding::Json, deadline })
     }
 }
 
