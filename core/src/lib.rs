@@ -58,6 +58,7 @@ pub mod delta;
 pub mod differences {}
 pub mod election;
 pub mod error;
+pub mod few;
 pub mod informer;
 mod json;
 pub mod key;

@@ -11,12 +11,13 @@ use super::labels::Labels;
 use super::map_text::MapText;
 use super::owner::{OwnerReference, OwnerReferenceText};
 use crate::json::Unexpected;
+use crate::key::Key;
 use crate::shrink;
 
 /// Label sets, owners and names that objects decoded before have, for those that are decoded next.
 ///
 /// In a cluster they repeat: the pods of a set have its labels and its owner reference, and hundreds share a node. Whoever decodes many
-/// objects holds one of these and gives it to [`Decode::decode_first`](super::Decode::decode_first). What no object has any more is freed
+/// objects holds one of these and gives it to [`Decode::decode_first`](super::Decode::decode_first) in a [`Common`]. What no object has any more is freed
 /// while further objects are decoded, so that at most as much is held in vain as is in use.
 #[derive(Default)]
 pub struct Shared {
@@ -50,6 +51,35 @@ impl Shared {
         }
         let made = self.names.get(self.hasher.hash_one(text), |name| ***name == *text, || Ok(Arc::new(text.into())));
         Some(made.expect("making it cannot fail"))
+    }
+}
+
+/// What an object that is decoded can take from objects that are there already: what they have in common, and its key if it is stored.
+pub struct Common<'a> {
+    pub(super) shared: &'a mut Shared,
+    keys: &'a dyn Fn(&str) -> Option<Key>,
+}
+
+impl<'a> Common<'a> {
+    /// What is shared, where no object is stored.
+    pub fn new(shared: &'a mut Shared) -> Self {
+        Self::with_keys(shared, &|_| None)
+    }
+
+    /// What is shared, and how to find a stored key by its text.
+    pub fn with_keys(shared: &'a mut Shared, keys: &'a dyn Fn(&str) -> Option<Key>) -> Self {
+        Self { shared, keys }
+    }
+
+    /// The key of the object `name` in `namespace`.
+    pub(super) fn key(&self, namespace: &str, name: &str) -> Key {
+        Key::known_or_new(namespace, name, self.keys)
+    }
+}
+
+impl fmt::Debug for Common<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(f)
     }
 }
 

@@ -9,8 +9,8 @@ use crate::json::Unexpected;
 /// were given, and what ends outside of them is an error.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
+    /// Where the message ends in the outermost one.
     end: usize,
 }
 
@@ -19,13 +19,13 @@ pub(crate) struct Fields<'a> {
 pub(crate) struct Value<'a> {
     held: Held<'a>,
     /// Where it ends.
-    at: usize,
+    end: usize,
 }
 
 #[derive(Clone, Debug)]
 enum Held<'a> {
     /// A string, bytes, or a message.
-    Bytes(Fields<'a>),
+    Bytes(&'a [u8]),
     /// Four or eight bytes; nothing that is read is written so.
     Fixed,
     /// An integer, a boolean, or an enumeration.
@@ -34,7 +34,7 @@ enum Held<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, end: bytes.len() }
+        Self { rest: bytes, end: bytes.len() }
     }
 
     /// The number and the value of the next field. None: the message has ended.
@@ -42,10 +42,11 @@ impl<'a> Fields<'a> {
     /// Groups, which proto2 has given up and Kubernetes never used, are refused.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(u32, Value<'a>)>, Unexpected> {
-        if self.at == self.end {
+        if self.rest.is_empty() {
             return Ok(None);
         }
-        let (number, wire_type) = split_tag(self.varint()?).ok_or_else(|| self.unexpected("field before"))?;
+        let tag = self.varint()?;
+        let (number, wire_type) = split_tag(tag).ok_or_else(|| self.unexpected("field before"))?;
         let held = match wire_type {
             0 => Held::Varint(self.varint()?),
             1 => self.take(8).map(|_| Held::Fixed)?,
@@ -56,7 +57,7 @@ impl<'a> Fields<'a> {
             5 => self.take(4).map(|_| Held::Fixed)?,
             _ => return Err(self.unexpected("field of a known wire type before")),
         };
-        Ok(Some((number, Value { held, at: self.at })))
+        Ok(Some((number, Value { held, end: self.position() })))
     }
 
     /// The key and the value of an entry of a map of strings; what it lacks is empty.
@@ -73,30 +74,46 @@ impl<'a> Fields<'a> {
     }
 
     /// The bytes that were not read yet.
-    pub(crate) fn rest(&self) -> &'a [u8] {
-        &self.bytes[self.at..self.end]
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// How far the outermost message was read.
+    const fn position(&self) -> usize {
+        self.end - self.rest.len()
     }
 
     pub(crate) const fn unexpected(&self, wanted: &'static str) -> Unexpected {
-        Unexpected::new(wanted, self.at)
+        Unexpected::new(wanted, self.position())
     }
 
     #[inline]
-    fn take(&mut self, length: u64) -> Result<Self, Unexpected> {
-        let end = usize::try_from(length).ok().and_then(|length| self.at.checked_add(length));
-        let end = end.filter(|end| *end <= self.end).ok_or_else(|| self.unexpected("whole field"))?;
-        let taken = Self { bytes: self.bytes, at: self.at, end };
-        self.at = end;
+    fn take(&mut self, length: u64) -> Result<&'a [u8], Unexpected> {
+        let taken = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+        let (taken, rest) = taken.ok_or_else(|| self.unexpected("whole field"))?;
+        self.rest = rest;
         Ok(taken)
     }
 
     #[inline]
     fn varint(&mut self) -> Result<u64, Unexpected> {
+        // Nearly all tags and lengths are one byte.
+        match self.rest {
+            [byte @ ..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_varint(&mut self) -> Result<u64, Unexpected> {
         let mut number = Varint::default();
         loop {
-            let byte = *self.rest().first().ok_or_else(|| self.unexpected("whole number"))?;
-            let done = number.push(byte, self.at)?;
-            self.at += 1;
+            let (byte, rest) = self.rest.split_first().ok_or_else(|| self.unexpected("whole number"))?;
+            let done = number.push(*byte, self.position())?;
+            self.rest = rest;
             if let Some(number) = done {
                 return Ok(number);
             }
@@ -112,22 +129,25 @@ pub(crate) fn split_tag(tag: u64) -> Option<(u32, u8)> {
 
 impl<'a> Value<'a> {
     /// The bytes of a string, or of anything else that has a length.
+    #[inline]
     pub(crate) fn bytes(self) -> Result<&'a [u8], Unexpected> {
-        self.message().map(|fields| fields.rest())
+        match self.held {
+            Held::Bytes(bytes) => Ok(bytes),
+            Held::Fixed | Held::Varint(_) => Err(Unexpected::new("message or text before", self.end)),
+        }
     }
 
     /// The fields of a message.
+    #[inline]
     pub(crate) fn message(self) -> Result<Fields<'a>, Unexpected> {
-        match self.held {
-            Held::Bytes(fields) => Ok(fields),
-            Held::Fixed | Held::Varint(_) => Err(Unexpected::new("message or text before", self.at)),
-        }
+        let end = self.end;
+        self.bytes().map(|rest| Fields { rest, end })
     }
 
     /// A string.
     pub(crate) fn text(self) -> Result<&'a str, Unexpected> {
-        let at = self.at;
-        core::str::from_utf8(self.bytes()?).map_err(|_| Unexpected::new("text in UTF-8 before", at))
+        let end = self.end;
+        core::str::from_utf8(self.bytes()?).map_err(|_| Unexpected::new("text in UTF-8 before", end))
     }
 
     /// An `int32` or `int64` in the range of `N`.
@@ -136,7 +156,7 @@ impl<'a> Value<'a> {
             Held::Varint(number) => N::try_from(number.cast_signed()).ok(),
             Held::Bytes(_) | Held::Fixed => None,
         }
-        .ok_or_else(|| Unexpected::new("integer of that range before", self.at))
+        .ok_or_else(|| Unexpected::new("integer of that range before", self.end))
     }
 
     /// A `bool`.

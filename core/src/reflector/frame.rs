@@ -1,9 +1,9 @@
 //! A frame of a watch, and the object in it.
 
 use super::config::Config;
-use super::list::decode_shared;
+use super::list::decode_whole;
 use crate::error::Malformed;
-use crate::object::{Decode, Shared};
+use crate::object::{Common, Decode};
 use crate::wire::{Change, TypeText, WatchEvent};
 
 /// A frame, in what it is written in.
@@ -26,10 +26,10 @@ pub(super) enum News<'a, T> {
 
 impl<'a> Frame<'a> {
     /// Reads the frame, and the object if it tells of one.
-    pub(super) fn read<T: Decode>(self, config: &Config, shared: &mut Shared) -> Result<News<'a, T>, Malformed> {
+    pub(super) fn read<T: Decode>(self, config: &Config, common: &mut Common<'_>) -> Result<News<'a, T>, Malformed> {
         let event = match self {
             Self::Json(line) => {
-                if let Some((change, object)) = read_in_place(line, config, shared) {
+                if let Some((change, object)) = read_in_place(line, config, common) {
                     return Ok(News::Object(change, object));
                 }
                 WatchEvent::decode(line)?
@@ -42,13 +42,13 @@ impl<'a> Frame<'a> {
                 if !is_kind_of(config, &api_version, &kind) {
                     return Ok(News::OtherKind);
                 }
-                News::Object(change, decode_shared(json, config, shared)?)
+                News::Object(change, decode_whole(json, config, common)?)
             }
             WatchEvent::Message { change, api_version, kind, message } => {
                 if !is_kind_of(config, api_version, kind) {
                     return Ok(News::OtherKind);
                 }
-                News::Object(change, T::decode_protobuf(message, &config.resource, shared)?)
+                News::Object(change, T::decode_protobuf(message, &config.resource, common)?)
             }
             WatchEvent::Bookmark { type_meta, .. } if !is_kind_of(config, &type_meta.api_version, &type_meta.kind) => {
                 News::OtherKind
@@ -60,14 +60,14 @@ impl<'a> Frame<'a> {
 
 /// An object that changed, decoded where it stands in its line: its end is where it was decoded to. None where the line is not as API servers
 /// write it, or not as it should be.
-fn read_in_place<T: Decode>(line: &[u8], config: &Config, shared: &mut Shared) -> Option<(Change, T)> {
+fn read_in_place<T: Decode>(line: &[u8], config: &Config, common: &mut Common<'_>) -> Option<(Change, T)> {
     let (change, start) = WatchEvent::peek_object(line)?;
     let bytes = &line[start..];
     let TypeText { api_version, kind } = TypeText::peek(bytes).ok()?;
     if !is_kind_of(config, &api_version, &kind) {
         return None;
     }
-    let (object, length) = T::decode_first(bytes, &config.resource, shared).ok()?;
+    let (object, length) = T::decode_first(bytes, &config.resource, common).ok()?;
     WatchEvent::is_end(&bytes[length..]).then_some((change, object))
 }
 

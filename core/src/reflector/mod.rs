@@ -42,6 +42,7 @@
 mod config;
 mod failure;
 mod frame;
+mod initial;
 mod input;
 mod list;
 mod pace;
@@ -219,7 +220,7 @@ impl<T: Decode> Reflector<T> {
         };
         // Spread, so that the watches of many clients do not end together.
         let timeout = (config.limits.watch_timeout.as_secs_f64() * (1.0 + self.random.next_unit())) as u64;
-        let watch = Watch::new(from, stream, now, timeout);
+        let watch = Watch::new(config, from, stream, now, timeout);
         let (request, deadline) = (watch.request(config), watch.deadline(config.limits.watch_grace));
         self.state = State::InFlight { id, exchange: Exchange::Watch { watch, answer: Answer::None } };
         Some(Call { id, request, watch: true, accept, deadline })

@@ -1,6 +1,5 @@
 //! A watch in progress: its events, until it ends.
 
-use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,12 +8,12 @@ use core::time::Duration;
 use super::config::Config;
 use super::failure::{Cause, Doing};
 use super::frame::{Frame, News};
+use super::initial::Initial;
 use super::list::query;
 use super::store::ReflectorStore;
-use crate::error::{Full, Malformed};
-use crate::key::Key;
+use crate::error::Malformed;
 use crate::limits::Limits;
-use crate::object::{Decode, Shared};
+use crate::object::{Common, Decode, Shared};
 use crate::request::{Encoding, Request};
 use crate::resource_version::ResourceVersion;
 use crate::time::Instant;
@@ -40,7 +39,7 @@ pub(super) struct Watch<T> {
     /// are in no order: such a phase is known to be over at the first event that is no `ADDED`.
     in_order: bool,
     /// The objects of a streaming list, until it is whole.
-    initial: Option<BTreeMap<Key, Arc<T>>>,
+    initial: Option<Initial<T>>,
 }
 
 /// The events of a watch as they come, in what they are written in.
@@ -63,7 +62,7 @@ pub(super) enum Event<T> {
 
 impl<T: Decode> Watch<T> {
     /// A watch from `from`; with `stream` it begins with all objects.
-    pub(super) fn new(from: ResourceVersion, stream: bool, now: Instant, timeout: u64) -> Self {
+    pub(super) fn new(config: &Config, from: ResourceVersion, stream: bool, now: Instant, timeout: u64) -> Self {
         let timeout = timeout.max(1);
         Self {
             timeout,
@@ -72,7 +71,7 @@ impl<T: Decode> Watch<T> {
             stream: Stream::Json(Frames::new(0)),
             any_event: false,
             in_order: !from.is_none() && !from.is_zero(),
-            initial: stream.then(BTreeMap::new),
+            initial: stream.then(|| Initial::new(config.limits.list_objects)),
             from,
         }
     }
@@ -172,7 +171,9 @@ impl<T: Decode> Watch<T> {
     ) -> Result<Event<T>, Cause> {
         let undecodable = |e: Malformed| Cause::Undecodable(e.into());
         self.overdue = self.overdue.max(now);
-        let version = match frame.read::<T>(config, shared).map_err(undecodable)? {
+        let keys = |text: &str| store.known_key(text);
+        let news = frame.read::<T>(config, &mut Common::with_keys(shared, &keys)).map_err(undecodable)?;
+        let version = match news {
             News::OtherKind => return Ok(Event::None),
             News::Object(change, object) => {
                 let version = object.resource_version();
@@ -181,7 +182,7 @@ impl<T: Decode> Watch<T> {
                 }
                 self.in_order |= change != Change::Added;
                 match &mut self.initial {
-                    Some(initial) => *refused = hold(initial, config.limits.list_objects, change, object, store)?,
+                    Some(initial) => *refused = hold(initial, change, object, store)?,
                     None => {
                         let stored = match change {
                             Change::Added => store.add(object),
@@ -199,7 +200,7 @@ impl<T: Decode> Watch<T> {
                     self.started = now;
                     self.any_event = false;
                     self.in_order = true;
-                    return Ok(Event::Initial(initial.into_values().collect(), resource_version));
+                    return Ok(Event::Initial(initial.into_objects(), resource_version));
                 }
                 self.in_order = true;
                 if !self.is_streaming() {
@@ -221,24 +222,18 @@ impl<T: Decode> Watch<T> {
 
 /// Applies an event of a streaming list to the objects that are held.
 fn hold<T: Decode, S: ReflectorStore<T>>(
-    initial: &mut BTreeMap<Key, Arc<T>>,
-    bound: usize,
+    initial: &mut Initial<T>,
     change: Change,
     object: T,
     store: &mut S,
 ) -> Result<Option<S::Error>, Cause> {
-    if change == Change::Deleted {
-        initial.remove(&object.key());
-        return Ok(None);
-    }
-    match store.hold(object) {
-        Ok(object) => {
-            initial.insert(object.key(), object);
+    let held = if change == Change::Deleted {
+        initial.remove(object.key())
+    } else {
+        match store.hold(object) {
+            Ok(object) => initial.push(object),
+            Err(e) => return Ok(Some(e)),
         }
-        Err(e) => return Ok(Some(e)),
-    }
-    if initial.len() > bound {
-        return Err(Cause::Undecodable(Full { limit: "list_objects", bound }.into()));
-    }
-    Ok(None)
+    };
+    held.map(|()| None).map_err(|full| Cause::Undecodable(full.into()))
 }

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::ReplicaSetController;
 use super::index::Caches;
+use crate::few::Few;
 use crate::key::Key;
 use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
 use crate::time::Now;
@@ -16,7 +17,7 @@ use crate::uid::Uid;
 #[must_use]
 pub struct Wakeups {
     /// To be queued now. A key may come more than once.
-    pub now: Vec<Key>,
+    pub now: Few<Key>,
     /// To be queued after a while.
     pub later: Vec<(Key, Duration)>,
 }
@@ -176,9 +177,9 @@ impl Wakeups {
         }
     }
 
-    fn append(&mut self, mut others: Self) {
-        self.now.append(&mut others.now);
-        self.later.append(&mut others.later);
+    fn append(&mut self, others: Self) {
+        self.now.extend(others.now);
+        self.later.extend(others.later);
     }
 }
 

@@ -8,15 +8,17 @@ use core::time::Duration;
 
 use super::ReplicaSetController;
 use super::burst::{Creations, Deletions, Victim};
-use super::claim::Claim;
+use super::claim::{Bond, Bonds, Claim};
 use super::decision::{Decision, Decisions, Why};
+use super::guard::Cache;
 use super::index::Caches;
 use super::predicates::{is_active, is_terminating, next_availability_check};
-use super::status::{StatusUpdate, calculate_status, counts_terminating};
+use super::status::{StatusUpdate, Tally, calculate_status, counts_terminating};
 use super::sync::{Finish, SyncFailure};
 use super::template::{controller_reference, create_request};
 use super::victims::{self, ScaleDown};
 use crate::key::Key;
+use crate::object::selector::Selector;
 use crate::object::{Object, Pod, ReplicaSet};
 use crate::resource_version::ResourceVersion;
 use crate::time::{Now, Timestamp};
@@ -71,7 +73,7 @@ impl ReplicaSetController {
             decisions.note(set, Decision::AwaitPods { creations, deletions });
         }
         let selector = match set.selector() {
-            Ok(selector) => selector.clone(),
+            Ok(selector) => selector,
             Err(e) => {
                 log::error!("{set:?}: invalid selector: {e}");
                 return Ok(None);
@@ -80,24 +82,55 @@ impl ReplicaSetController {
         if uid.is_empty() {
             return Err(SyncFailure::NoUid);
         }
-        let pods = caches.owned_and_orphans(set);
-        let terminating = pods
-            .iter()
-            .filter(|pod| is_terminating(pod) && selector.matches(pod.labels()))
-            .filter(|pod| pod.controller().is_some_and(|owner| owner.uid == *uid))
-            .count();
-        let active: Vec<Arc<Pod>> = pods.into_iter().filter(|pod| is_active(pod)).collect();
+        let manage = satisfied && set.meta().deletion.is_none();
+        if is_settled(set, selector, manage, caches, now.wall) {
+            self.guard.wrote_at(key, uid, Cache::Sets, set.resource_version());
+            return Ok(None);
+        }
+        let mut terminating = 0;
+        let mut active = Vec::new();
+        for pod in caches.owned_and_orphans(set) {
+            terminating += usize::from(counts_as_terminating(set, selector, pod));
+            if is_active(pod) {
+                active.push(Arc::clone(pod));
+            }
+        }
         Ok(Some(Work {
             set: Arc::clone(set),
-            manage: satisfied && set.meta().deletion.is_none(),
+            manage,
             active: Vec::new(),
             adopted: BTreeMap::new(),
             terminating,
             failure: None,
             again_after: None,
-            step: Step::Claim(Claim::new(Arc::clone(set), selector, active)),
+            step: Step::Claim(Claim::new(Arc::clone(set), selector.clone(), active)),
         }))
     }
+}
+
+/// Whether a sync would ask for nothing: the set has just the pods it wants, none to adopt or release and none to wait for, and its
+/// status says so. That is how nearly every sync ends, so it is found out in one walk that holds nothing.
+fn is_settled(set: &ReplicaSet, selector: &Selector, manage: bool, caches: Caches<'_>, now: Timestamp) -> bool {
+    let (mut bonds, mut tally, mut terminating) = (Bonds::default(), Tally::default(), 0);
+    for pod in caches.owned_and_orphans(set) {
+        terminating += usize::from(counts_as_terminating(set, selector, pod));
+        if !is_active(pod) {
+            continue;
+        }
+        match bonds.of(set, selector, pod) {
+            Bond::Adoptable | Bond::Stray => return false,
+            Bond::Claimed => tally.add(set, pod, now),
+            Bond::None => {}
+        }
+    }
+    let as_wanted = !manage || tally.active == set.replicas();
+    as_wanted && tally.waits_for_none() && tally.is_told(set, counts_terminating(set.kind()).then_some(terminating))
+}
+
+fn counts_as_terminating(set: &ReplicaSet, selector: &Selector, pod: &Pod) -> bool {
+    is_terminating(pod)
+        && selector.matches(pod.labels())
+        && pod.controller().is_some_and(|owner| owner.uid == set.meta().uid)
 }
 
 impl Work {

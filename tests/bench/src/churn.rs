@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant as Clock;
 
 use sanskube::informer::Change;
-use sanskube::object::{ReplicaSet, ReplicaSetKind};
+use sanskube::object::{Decode, ReplicaSet, ReplicaSetKind, Resource};
 use sanskube::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, index_sets};
 use sanskube::request::{CallId, Encoding};
 use sanskube::store::Store;
@@ -59,7 +59,7 @@ pub(crate) fn list(fed: &mut Fed, pods: usize, changes: impl Fn(usize) -> usize)
 /// Lines of a watch that tell of `count` changes of pods among the first `pods`, in no obvious order.
 pub(crate) fn lines(pods: usize, count: usize) -> Vec<String> {
     let line = |nth: usize| {
-        let pod = generator::pod(nth * 7919 % pods, 1 + nth / pods);
+        let pod = generator::pod(nth * 7919 % pods, 2 + nth / pods);
         // What a watch sends has a kind, which the items of a list have not.
         format!("{{\"type\":\"MODIFIED\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",{}}}\n", &pod[1..])
     };
@@ -79,9 +79,14 @@ pub(crate) fn churn(fed: &mut Fed, watch: CallId, events: &[Vec<u8>]) -> Churn {
     let mut controller = ReplicaSetController::new(ReplicaSetOptions::new(ReplicaSetKind::ReplicaSet));
     let mut sets = Store::<ReplicaSet>::new();
     index_sets(&mut sets);
+    for nth in (0..fed.informer.store().len()).step_by(20) {
+        let set = ReplicaSet::decode(generator::set(nth).as_bytes(), &Resource::REPLICA_SETS).expect("a set is JSON");
+        let _ = sets.add(set).expect("there is no key function");
+    }
     let mut queue = WorkQueue::new(rate::default_controller());
     let now = Now::default();
     let (warm, measured) = events.split_at(events.len() / 10);
+    let mut woken = 0;
     let mut apply = |event: &Vec<u8>| {
         fed.body(watch, event);
         while let Some((_, change)) = fed.change() {
@@ -89,6 +94,7 @@ pub(crate) fn churn(fed: &mut Fed, watch: CallId, events: &[Vec<u8>]) -> Churn {
             let caches = Caches { pods: fed.informer.store(), sets: &sets };
             for key in black_box(controller.handle_pod_updated(&old, &new, caches, now)).now {
                 queue.add(now.instant, key);
+                woken += 1;
             }
         }
         while let Get::Item(key) = queue.poll_get(now.instant) {
@@ -98,9 +104,7 @@ pub(crate) fn churn(fed: &mut Fed, watch: CallId, events: &[Vec<u8>]) -> Churn {
     warm.iter().for_each(&mut apply);
     let (before, start) = (allocator::counts(), Clock::now());
     measured.iter().for_each(&mut apply);
-    let events = measured.len().max(1) as f64;
-    Churn {
-        seconds: start.elapsed().as_secs_f64() / events,
-        allocations: (allocator::counts().calls - before.calls) as f64 / events,
-    }
+    let (seconds, after, count) = (start.elapsed().as_secs_f64(), allocator::counts(), measured.len().max(1) as f64);
+    assert!(woken >= events.len(), "every event wakes the set of its pod");
+    Churn { seconds: seconds / count, allocations: (after.calls - before.calls) as f64 / count }
 }

@@ -29,7 +29,7 @@ pub(crate) fn write_list(count: usize, out: &mut impl io::Write) -> io::Result<(
 /// Frames of a watch that tell what [`crate::churn::lines`] tell.
 pub(crate) fn frames(pods: usize, count: usize) -> Vec<Vec<u8>> {
     let frame = |nth: usize| {
-        let object = pod(nth * 7919 % pods, 1 + nth / pods);
+        let object = pod(nth * 7919 % pods, 2 + nth / pods);
         let object = [b"k8s\0", &type_meta("Pod")[..], &field(2, &object), &field(3, b""), &field(4, b"")].concat();
         let event = [field(1, b"MODIFIED"), field(2, &field(1, &object))].concat();
         let length = u32::try_from(event.len()).expect("a pod is small");

@@ -33,7 +33,7 @@ impl Crowd {
         } else {
             self.call.replace(id).is_none()
         };
-        Output::Call(Call { id, request: Request::get(path.into()), accept: Encoding::Json, watch, deadline })
+        Output::Call(Call { id, request: Request::get(path.into()), watch, accept: Encoding::Json, deadline })
     }
 }
 

@@ -10,10 +10,9 @@ use alloc::vec::Vec;
 use super::{Odd, Phase, Pod, seconds};
 use crate::error::Malformed;
 use crate::json::{Reader, Unexpected};
-use crate::key::Key;
 use crate::object::map_text::MapText;
 use crate::object::owner::OwnerReferenceText;
-use crate::object::{Decode, Resource, Shared};
+use crate::object::{Common, Decode, Resource, Shared};
 use crate::resource_version::ResourceVersion;
 use crate::time::Timestamp;
 use crate::uid::Uid;
@@ -23,21 +22,21 @@ const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 impl Decode for Pod {
     fn decode(json: &[u8], resource: &Resource) -> Result<Self, Malformed> {
-        let (pod, length) = Self::decode_first(json, resource, &mut Shared::default())?;
+        let (pod, length) = Self::decode_first(json, resource, &mut Common::new(&mut Shared::default()))?;
         Reader::new(&json[length..]).end().map_err(malformed)?;
         Ok(pod)
     }
 
-    fn decode_first(bytes: &[u8], _resource: &Resource, shared: &mut Shared) -> Result<(Self, usize), Malformed> {
+    fn decode_first(bytes: &[u8], _resource: &Resource, common: &mut Common<'_>) -> Result<(Self, usize), Malformed> {
         let mut reader = Reader::new(bytes);
-        let pod = PodText::read_json(&mut reader).and_then(|pod| pod.into_pod(shared));
+        let pod = PodText::read_json(&mut reader).and_then(|pod| pod.into_pod(common));
         Ok((pod.map_err(malformed)?, reader.position()))
     }
 
     const PROTOBUF: bool = true;
 
-    fn decode_protobuf(message: &[u8], _resource: &Resource, shared: &mut Shared) -> Result<Self, Malformed> {
-        PodText::read_protobuf(message).and_then(|pod| pod.into_pod(shared)).map_err(malformed)
+    fn decode_protobuf(message: &[u8], _resource: &Resource, common: &mut Common<'_>) -> Result<Self, Malformed> {
+        PodText::read_protobuf(message).and_then(|pod| pod.into_pod(common)).map_err(malformed)
     }
 }
 
@@ -73,7 +72,7 @@ struct Ready {
 }
 
 impl PodText<'_> {
-    fn into_pod(self, shared: &mut Shared) -> Result<Pod, Unexpected> {
+    fn into_pod(self, common: &mut Common<'_>) -> Result<Pod, Unexpected> {
         let uid = Uid::new(&self.uid);
         let version = ResourceVersion::new(&self.resource_version);
         let (creation, changed) = (self.creation, self.ready.and_then(|ready| ready.changed));
@@ -88,12 +87,12 @@ impl PodText<'_> {
             deletion_cost: self.deletion_cost,
         };
         Ok(Pod {
-            key: Key::new(&self.namespace, &self.name),
+            key: common.key(&self.namespace, &self.name),
             uid: uid.as_uuid().unwrap_or_default(),
             resource_version: version.as_number(),
-            labels: shared.labels(self.labels)?,
-            controller: self.controller.as_ref().map(|owner| shared.owner(owner)),
-            node: shared.name(&self.node),
+            labels: common.shared.labels(self.labels)?,
+            controller: self.controller.as_ref().map(|owner| common.shared.owner(owner)),
+            node: common.shared.name(&self.node),
             odd: (odd != Odd::default()).then(|| Box::new(odd)),
             creation: creation.and_then(seconds),
             ready_changed: changed.and_then(seconds),

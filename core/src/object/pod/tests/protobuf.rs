@@ -3,11 +3,11 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::error::Malformed;
-use crate::object::Shared;
+use crate::object::{Common, Shared};
 use crate::testing::{field, number_field};
 
 fn read_message(message: &[u8]) -> Result<Pod, Malformed> {
-    Pod::decode_protobuf(message, &Resource::PODS, &mut Shared::default())
+    Pod::decode_protobuf(message, &Resource::PODS, &mut Common::new(&mut Shared::default()))
 }
 
 fn entry(key: &str, value: &str) -> Vec<u8> {
@@ -102,7 +102,7 @@ fn a_recorded_list_is_the_same_pods_in_both_encodings() {
 fn labels_are_found_wherever_they_stand_and_kept_once() {
     let mut shared = Shared::default();
     let mut read = |metadata: &[Vec<u8>]| {
-        Pod::decode_protobuf(&field(1, metadata.concat()), &Resource::PODS, &mut shared).unwrap()
+        Pod::decode_protobuf(&field(1, metadata.concat()), &Resource::PODS, &mut Common::new(&mut shared)).unwrap()
     };
     let (a, b) = (field(11, entry("a", "1")), field(11, entry("b", "2")));
     let pods = [
