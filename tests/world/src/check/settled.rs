@@ -14,6 +14,13 @@ use crate::world::World;
 
 /// Why the cluster is not as everybody wants it; none if it is, and nobody has anything left to do.
 pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
+    if world.kubelet.as_ref().is_some_and(|kubelet| kubelet.poll_deadline().is_some()) {
+        return Some("the kubelet has something to do".to_owned());
+    }
+    let silent = |id: &ClientId| world.lines(*id).find(|(_, line)| line.silent);
+    if let Some((id, (_, line))) = world.clients.keys().find_map(|id| Some((id, silent(id)?))) {
+        return Some(format!("{id:?} still listens to a connection that is silent, {:?}", line.request));
+    }
     let unmet = check.sets.all().find_map(|(key, set)| why_unmet(check, key, set));
     let stray = || check.pods.all().find_map(|(key, pod)| why_stray(check, key, pod));
     let busy = || {

@@ -88,7 +88,8 @@ impl Plan {
             watch_list: dice.one_in(2),
             tight: dice.one_in(4),
             delay: MILLI * dice.pick(&[1, 5, 20, 100]),
-            watch: Duration::from_secs(dice.pick(&[10, 30, 120])),
+            // Several that do not elect a leader, one of which is behind, contradict each other as fast as they can.
+            watch: Duration::from_secs(if many && !leader { 10 } else { dice.pick(&[10, 30, 120]) }),
             history: dice.pick(&[64, 1000]),
             slowly: dice.one_in(2),
             pace: MILLI * dice.pick(&[1, 20, 200]),
