@@ -250,7 +250,11 @@ mod tests {
     fn the_defaults_are_those_of_kube_controller_manager_but_for_the_election() {
         let config = run_args("sanskube run").unwrap().config().unwrap();
         assert_eq!(config.client_limits, Some(ClientLimits { qps: 20.0, burst: 30 }));
-        assert_eq!((config.limits.concurrent_syncs, config.dry_run), (5, false));
+        assert_eq!((config.limits.concurrent_syncs, config.limits.concurrent_rc_syncs), (5, 5));
+        assert!(!config.dry_run);
+        let args = "sanskube run --concurrent-replicaset-syncs 7 --concurrent-rc-syncs 3";
+        let limits = run_args(args).unwrap().config().unwrap().limits;
+        assert_eq!((limits.concurrent_syncs, limits.concurrent_rc_syncs), (7, 3));
         assert!(config.resync_period.as_secs() >= 43_200 && config.resync_period.as_secs() <= 86_400);
         assert_eq!(config.election, None);
         let elected = run_args("sanskube run --leader-elect").unwrap().config().unwrap().election.unwrap();
@@ -265,8 +269,13 @@ mod tests {
     fn flags_that_contradict_each_other_are_refused() {
         let args = "sanskube run --leader-elect --leader-elect-lease-duration 5s";
         assert!(run_args(args).unwrap().config().unwrap_err().contains("greater than the renew deadline"));
-        for wrong in ["--selector ==", "--concurrent-replicaset-syncs 0", "--kube-api-burst 0", "--min-resync-period 1"]
-        {
+        for wrong in [
+            "--selector ==",
+            "--concurrent-rc-syncs 0",
+            "--concurrent-replicaset-syncs 0",
+            "--kube-api-burst 0",
+            "--min-resync-period 1",
+        ] {
             assert!(run_args(&format!("sanskube run {wrong}")).is_err(), "{wrong}");
         }
         assert_eq!(run_args("sanskube run --kube-api-qps -1").unwrap().config().unwrap().client_limits, None);

@@ -16,7 +16,10 @@ use super::process;
 #[derive(Clone, Debug, Arguments)]
 #[command(next_help_heading = "Controllers")]
 pub(super) struct ControllerOptions {
-    /// How many sets of a kind are synced at a time.
+    /// How many ReplicationControllers are synced at a time.
+    #[arg(long, env = "SANSKUBE_CONCURRENT_RC_SYNCS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    concurrent_rc_syncs: u16,
+    /// How many ReplicaSets are synced at a time.
     #[arg(long, env = "SANSKUBE_CONCURRENT_REPLICASET_SYNCS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     concurrent_replicaset_syncs: u16,
     /// Say what would be written, and write nothing.
@@ -92,6 +95,7 @@ impl ControllerOptions {
     /// Sets what these flags are about. `chance` is from zero to one.
     pub(super) fn apply(&self, config: &mut Config, chance: f64) {
         config.limits = Limits {
+            concurrent_rc_syncs: self.concurrent_rc_syncs.into(),
             concurrent_syncs: self.concurrent_replicaset_syncs.into(),
             // Every call has a thread at once: none waits where it could still be sent when it is too late.
             calls_in_flight: WORKERS,

@@ -41,7 +41,10 @@ impl Worker {
             queue: WorkQueue::new(rate::default_controller()),
             syncs: BTreeMap::new(),
             work_duration: Histogram::new(Histogram::WORKQUEUE),
-            concurrent_syncs: config.limits.concurrent_syncs,
+            concurrent_syncs: match kind {
+                ReplicaSetKind::ReplicaSet => config.limits.concurrent_syncs,
+                ReplicaSetKind::ReplicationController => config.limits.concurrent_rc_syncs,
+            },
         }
     }
 

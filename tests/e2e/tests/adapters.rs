@@ -165,6 +165,19 @@ fn a_connection_that_the_server_closed_meanwhile_is_not_used_again() {
     assert_eq!(seen.iter().filter(|sight| **sight == Sight::Connected).count(), 2, "{seen:?}");
 }
 
+// CASES C-13: a server that wants to be rid of a client says so.
+#[test]
+fn a_connection_that_the_server_does_not_want_to_keep_is_not_used_again() {
+    let busy = answer("429 Too Many Requests\r\nretry-after: 1\r\nconnection: close", b"later");
+    let steps = [Step::Answer(busy), Step::Answer(answer("200 OK", b"now"))];
+    let probe = || Probe::new().call(Method::Get, "/api/v1/pods", b"").call(Method::Get, "/api/v1/pods", b"");
+    let seen = play(&steps, probe, |probe| {
+        assert_eq!((probe.nth(0).head.unwrap().status, probe.nth(0).end), (429, Some(Ok(()))));
+        assert_eq!((&probe.nth(1).body[..], probe.nth(1).end), (&b"now"[..], Some(Ok(()))));
+    });
+    assert_eq!(seen.iter().filter(|sight| **sight == Sight::Connected).count(), 2, "{seen:?}");
+}
+
 #[test]
 fn nobody_listening_is_refused_and_a_close_before_the_answer_is_a_cut() {
     for (name, drive) in adapters() {
