@@ -340,7 +340,9 @@ fn a_list_that_waited_for_its_turn_past_its_deadline_is_not_made() {
     let mut manager = Manager::new(&Config { watch_list: false, client_limits: Some(limits), ..Config::default() });
     let mut now = Now::default();
     let mut drain = |now: Now, input: Option<Input<'_>>| {
-        input.map(|input| manager.handle_input(now, input).unwrap());
+        if let Some(input) = input {
+            manager.handle_input(now, input).unwrap();
+        }
         let mut calls = Vec::new();
         loop {
             match manager.poll_output(now) {
