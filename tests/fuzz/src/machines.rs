@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sanskube::election;
+use sanskube::election::{self, Timing};
 use sanskube::informer::{Change, Informer};
 use sanskube::key::Key;
 use sanskube::limits::Limits;
@@ -95,6 +95,13 @@ pub fn managers(input: &[u8]) {
     assert!(outputs[0] == outputs[1], "the same script gives the same run");
 }
 
+/// A candidate that renews its lease seldom, so that a long time does not mean much work.
+fn candidate() -> election::Config {
+    let timing = [60, 40, 10].map(Duration::from_secs);
+    let timing = Timing::new(timing[0], timing[1], timing[2]).expect("the periods allow an election");
+    election::Config { timing, ..election::Config::new("default", "lease", "me") }
+}
+
 fn manage(input: &[u8]) -> impl PartialEq + use<> {
     let mut choices = Choices::new(input);
     let elected = choices.percent(20);
@@ -106,7 +113,7 @@ fn manage(input: &[u8]) -> impl PartialEq + use<> {
             ])
             .to_vec(),
         client_limits: *choices.pick(&[None, None, Some(ClientLimits { qps: 5.0, burst: 2 })]),
-        election: elected.then(|| election::Config::new("default", "lease", "me")),
+        election: elected.then(candidate),
         resync_period: Duration::from_secs(*choices.pick(&[0, 0, 30])),
         watch_list: choices.percent(50),
         dry_run: choices.percent(5),
