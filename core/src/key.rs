@@ -26,13 +26,25 @@ pub struct Key(Arc<str>);
 impl Key {
     /// The key of the object `name` in `namespace`; an empty namespace is none.
     pub fn new(namespace: &str, name: &str) -> Self {
+        Self::known_or_new(namespace, name, |_| None)
+    }
+
+    /// The key that is known by its text, or a new one. Costs no allocation if it is known.
+    pub(crate) fn known_or_new(namespace: &str, name: &str, known: impl FnOnce(&str) -> Option<Self>) -> Self {
+        Self::with_text(namespace, name, |text| known(text).unwrap_or_else(|| Self(text.into())))
+    }
+
+    /// Calls `use_text` with the text of the key of the object `name` in `namespace`, without an allocation.
+    pub(crate) fn with_text<R>(namespace: &str, name: &str, use_text: impl FnOnce(&str) -> R) -> R {
         if namespace.is_empty() {
-            return Self(name.into());
+            return use_text(name);
         }
-        // Put together on the stack, so that there is but one allocation.
         let mut text = heapless::String::<LONGEST>::new();
-        let fits = text.push_str(namespace).and_then(|()| text.push('/')).and_then(|()| text.push_str(name));
-        Self(fits.map_or_else(|_| [namespace, "/", name].concat().into(), |()| text.as_str().into()))
+        match text.push_str(namespace).and_then(|()| text.push('/')).and_then(|()| text.push_str(name)) {
+            Ok(()) => use_text(&text),
+            // It is longer than any that an API server makes.
+            Err(_) => use_text(&[namespace, "/", name].concat()),
+        }
     }
 
     /// A key that is just this text.
@@ -64,6 +76,15 @@ impl Key {
     /// The part before the first slash; empty where there is none.
     pub fn namespace(&self) -> &str {
         self.slash().map_or("", |slash| &self.0[..slash])
+    }
+
+    /// Whether the part before the first slash is this namespace; with an empty one, whether there is none.
+    pub(crate) fn is_in(&self, namespace: &str) -> bool {
+        match self.0.strip_prefix(namespace) {
+            Some(rest) if !namespace.is_empty() => rest.starts_with('/'),
+            Some(text) => !text.contains('/'),
+            None => false,
+        }
     }
 
     /// The part after the first slash; everything where there is none.

@@ -23,6 +23,7 @@
 //! | watch a collection, have a cache | [`machine::Watcher`], [`informer`] |
 //! | write an adapter | [`machine`], [`request`] |
 //! | cache a type of one's own | [`object`] |
+//! | know why something was done | [`manager::Trace`], [`replicaset::Decision`] |
 //! | know every bound | [`limits`] |
 //! | know where this is not as Kubernetes, and why | [`differences`] |
 //!
@@ -57,6 +58,7 @@ pub mod delta;
 pub mod differences {}
 pub mod election;
 pub mod error;
+pub mod few;
 pub mod informer;
 mod json;
 pub mod key;
@@ -67,6 +69,7 @@ pub mod machine;
 pub mod manager;
 pub mod metrics;
 pub mod object;
+mod protobuf;
 pub mod rand;
 pub mod recorder;
 pub mod reflector;

@@ -21,7 +21,10 @@ pub struct Limits {
     pub list_objects: usize,
     /// Calls in flight at once, watches not counted. Default 64. Hit: further calls wait inside the core.
     pub calls_in_flight: usize,
-    /// Keys being reconciled at once. Default 5, as kube-controller-manager's `--concurrent-replicaset-syncs`.
+    /// ReplicationControllers being reconciled at once. Default 5, as kube-controller-manager's `--concurrent-rc-syncs`.
+    /// Hit: further keys wait in the work queue.
+    pub concurrent_rc_syncs: usize,
+    /// ReplicaSets being reconciled at once. Default 5, as kube-controller-manager's `--concurrent-replicaset-syncs`.
     /// Hit: further keys wait in the work queue.
     pub concurrent_syncs: usize,
     /// Pods created or deleted by one sync of one set. Default 500 (`BurstReplicas` in
@@ -57,6 +60,7 @@ impl Default for Limits {
             list_page: 500,
             list_objects: 10_000_000,
             calls_in_flight: 64,
+            concurrent_rc_syncs: 5,
             concurrent_syncs: 5,
             burst_replicas: 500,
             handler_backlog: 1024,

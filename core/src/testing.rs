@@ -98,3 +98,35 @@ impl Object for Thing {
         self == other
     }
 }
+
+/// Appends a number of protobuf.
+fn push_varint(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// A field of protobuf that holds a text or a message.
+pub(crate) fn field(number: u32, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut field = Vec::new();
+    push_varint(u64::from(number) << 3 | 2, &mut field);
+    push_varint(bytes.as_ref().len() as u64, &mut field);
+    field.extend_from_slice(bytes.as_ref());
+    field
+}
+
+/// A field of protobuf that holds a number.
+pub(crate) fn number_field(number: u32, value: i64) -> Vec<u8> {
+    let mut field = Vec::new();
+    push_varint(u64::from(number) << 3, &mut field);
+    push_varint(value.cast_unsigned(), &mut field);
+    field
+}
+
+/// A message of protobuf with magic and envelope, as API servers send it.
+pub(crate) fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
+    let type_meta = [field(1, api_version), field(2, kind)].concat();
+    [crate::protobuf::MAGIC.to_vec(), field(1, type_meta), field(2, message), field(3, ""), field(4, "")].concat()
+}

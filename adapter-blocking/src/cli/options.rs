@@ -1,13 +1,15 @@
 //! The flags of a controller, named as kube-controller-manager names them.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args as Arguments};
+use clap::{ArgAction, Args as Arguments, ValueEnum};
 use sanskube::election::{self, Timing};
 use sanskube::limits::Limits;
 use sanskube::manager::{ClientLimits, Config};
 use sanskube::object::selector::Selector;
+use sanskube::request::Encoding;
 
 use super::controller::WORKERS;
 use super::process;
@@ -16,7 +18,10 @@ use super::process;
 #[derive(Clone, Debug, Arguments)]
 #[command(next_help_heading = "Controllers")]
 pub(super) struct ControllerOptions {
-    /// How many sets of a kind are synced at a time.
+    /// How many ReplicationControllers are synced at a time.
+    #[arg(long, env = "SANSKUBE_CONCURRENT_RC_SYNCS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    concurrent_rc_syncs: u16,
+    /// How many ReplicaSets are synced at a time.
     #[arg(long, env = "SANSKUBE_CONCURRENT_REPLICASET_SYNCS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     concurrent_replicaset_syncs: u16,
     /// Say what would be written, and write nothing.
@@ -34,6 +39,9 @@ pub(super) struct ControllerOptions {
 #[derive(Clone, Debug, Arguments)]
 #[command(next_help_heading = "Requests")]
 pub(super) struct ClientOptions {
+    /// What pods are read in: protobuf is smaller and quicker to read. A server that cannot write it is read in JSON. All else is JSON.
+    #[arg(long, env = "SANSKUBE_CONTENT_TYPE", value_name = "TYPE", default_value = "json")]
+    content_type: ContentType,
     /// Requests at once, above --kube-api-qps.
     #[arg(long, env = "SANSKUBE_KUBE_API_BURST", value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     kube_api_burst: u32,
@@ -52,6 +60,13 @@ pub(super) struct ClientOptions {
     /// How long a request may take, watches not counted; a list twice as long.
     #[arg(long, env = "SANSKUBE_REQUEST_TIMEOUT", value_name = "DURATION", default_value = "30s", value_parser = at_least_a_second)]
     request_timeout: Duration,
+}
+
+/// What objects are read in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ContentType {
+    Json,
+    Protobuf,
 }
 
 /// Which of several processes leads.
@@ -79,6 +94,21 @@ pub(super) struct ElectionOptions {
     leader_elect_resource_namespace: String,
 }
 
+/// What is kept of what happens.
+#[derive(Clone, Debug, Arguments)]
+#[command(next_help_heading = "Flight recorder")]
+pub(super) struct RecordOptions {
+    /// Write down all that the controllers are told, for `sanskube replay`. What was there is kept as FILE.1. Holds whole pods: guard it like them.
+    #[arg(long, env = "SANSKUBE_RECORD", value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
+    /// How large the recording may become, such as 64Mi or 4Gi. At this size it ends, and the controllers go on without.
+    #[arg(long, env = "SANSKUBE_RECORD_LIMIT", value_name = "SIZE", default_value = "1Gi", value_parser = size)]
+    pub(super) record_limit: u64,
+    /// Stop in order when the recording is full, so that whoever starts this again, as a Deployment does, begins a new one.
+    #[arg(long, env = "SANSKUBE_RECORD_EXIT_WHEN_FULL", requires = "record")]
+    pub(super) record_exit_when_full: bool,
+}
+
 /// How one can look in.
 #[derive(Clone, Debug, Arguments)]
 #[command(next_help_heading = "Health and metrics")]
@@ -92,6 +122,7 @@ impl ControllerOptions {
     /// Sets what these flags are about. `chance` is from zero to one.
     pub(super) fn apply(&self, config: &mut Config, chance: f64) {
         config.limits = Limits {
+            concurrent_rc_syncs: self.concurrent_rc_syncs.into(),
             concurrent_syncs: self.concurrent_replicaset_syncs.into(),
             // Every call has a thread at once: none waits where it could still be sent when it is too late.
             calls_in_flight: WORKERS,
@@ -112,6 +143,14 @@ impl ClientOptions {
         limits.list_timeout = self.request_timeout.saturating_mul(2);
         limits.watch_timeout = self.min_watch_timeout;
         limits.watch_grace = limits.watch_grace.min(self.min_watch_timeout);
+    }
+
+    /// What pods are asked for in.
+    pub(super) fn encoding(&self) -> Encoding {
+        match self.content_type {
+            ContentType::Json => Encoding::Json,
+            ContentType::Protobuf => Encoding::Protobuf,
+        }
     }
 
     /// The limits; none if there are to be none.
@@ -166,6 +205,20 @@ fn at_least_a_second(text: &str) -> Result<Duration, String> {
         .and_then(|time| if time < Duration::from_secs(1) { Err("must be at least 1s".into()) } else { Ok(time) })
 }
 
+/// A number of bytes as Kubernetes writes it: `65536`, `64Ki`, `10Mi`, `1Gi`, `5M`. At least 64 Ki.
+fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 6] =
+        [("Ki", 1 << 10), ("Mi", 1 << 20), ("Gi", 1 << 30), ("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)];
+    let unit = UNITS.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)));
+    let (number, unit) = unit.unwrap_or((text, 1));
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    match bytes {
+        None => Err(format!("{text:?} is not a size: use one like 64Mi or 4Gi")),
+        Some(bytes) if bytes < 64 << 10 => Err("must be at least 64Ki".into()),
+        Some(bytes) => Ok(bytes),
+    }
+}
+
 fn selector(text: &str) -> Result<String, String> {
     Selector::parse(text).map_err(|e| e.to_string())?;
     Ok(text.to_owned())
@@ -174,6 +227,18 @@ fn selector(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_read_as_kubernetes_writes_them() {
+        for (text, bytes) in
+            [("65536", 65_536), ("64Ki", 65_536), ("2Mi", 2 << 20), ("1Gi", 1 << 30), ("5M", 5_000_000)]
+        {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "Mi", "-1Gi", "1.5Gi", "1TB", "99999999999Gi", "63Ki", "0"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn durations_are_read_as_go_writes_them() {

@@ -5,7 +5,7 @@ use core::fmt;
 use super::error::Error;
 use super::operation::Operation;
 use crate::limits::Limits;
-use crate::request::{Call, CallId, Failure, Method, Outcome, RETRIES, pause};
+use crate::request::{Call, CallId, Encoding, Failure, Method, Outcome, RETRIES, pause};
 use crate::time::Instant;
 
 /// How long after a lost connection something is read again (client-go `rest/with_retry.go`, `retryAfterResponse`).
@@ -65,7 +65,13 @@ impl<A> Attempts<A> {
                     let (request, deadline) = (request.clone(), now + self.limits.call_timeout);
                     self.state = State::InFlight;
                     self.tries += 1;
-                    Step::Send(Call { id: CallId(u64::from(self.tries)), request, watch: false, deadline })
+                    Step::Send(Call {
+                        id: CallId(u64::from(self.tries)),
+                        request,
+                        watch: false,
+                        accept: Encoding::Json,
+                        deadline,
+                    })
                 }
                 Err(e) => {
                     self.state = State::Done(None);

@@ -16,7 +16,7 @@ fn map(json: Value) -> ConfigMap {
 }
 
 fn answer(status: u16, body: &str) -> Outcome {
-    Outcome::Response(Response { head: Head { status, retry_after: None }, body: body.into() })
+    Outcome::Response(Response { head: Head::new(status), body: body.into() })
 }
 
 fn sent<A>(operation: &Operation<A>) -> (String, &'static str, Value) {
@@ -153,7 +153,7 @@ fn a_busy_server_is_asked_again_and_a_read_survives_a_cut() {
     let call = send(&mut attempts, now);
     assert_eq!(call.deadline, now + Limits::default().call_timeout);
     assert!(matches!(attempts.poll(now), Step::Wait { until: None }));
-    let busy = Head { status: 429, retry_after: Some(Duration::from_secs(7)) };
+    let busy = Head { retry_after: Some(Duration::from_secs(7)), ..Head::new(429) };
     attempts.handle_outcome(now, &Outcome::Response(Response { head: busy, body: Vec::new() }));
     let later = now + Duration::from_secs(7);
     assert!(matches!(attempts.poll(now), Step::Wait { until: Some(until) } if until == later));
@@ -199,7 +199,7 @@ fn a_watch_is_read_line_by_line_however_it_is_cut() {
     );
     for size in [1, 7, 1000] {
         let (_, mut events) = watch().open(Instant::ZERO, Limits::default());
-        events.handle_head(Head { status: 200, retry_after: None });
+        events.handle_head(Head::new(200));
         body.as_bytes().chunks(size).for_each(|piece| events.handle_body(piece));
         events.handle_end();
         let seen: Vec<String> =
@@ -215,20 +215,20 @@ fn a_watch_ends_with_what_went_wrong() {
     let last = |events: &mut Events<ConfigMap>| events.poll_event().unwrap().unwrap_err();
 
     let mut events = open();
-    events.handle_head(Head { status: 403, retry_after: None });
+    events.handle_head(Head::new(403));
     events.handle_body(br#"{"kind":"Status","code":403,"reason":"Forbidden"}"#);
     events.handle_end();
     assert_eq!(last(&mut events).status().unwrap().reason, "Forbidden");
 
     let mut events = open();
-    events.handle_head(Head { status: 200, retry_after: None });
+    events.handle_head(Head::new(200));
     events.handle_body(
         b"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"}}\n{}\n",
     );
     assert!(last(&mut events).is_expired() && events.has_ended() && events.poll_event().is_none());
 
     let mut events = open();
-    events.handle_head(Head { status: 200, retry_after: None });
+    events.handle_head(Head::new(200));
     events.handle_body(b"nonsense\n");
     assert!(matches!(last(&mut events), Error::Malformed(_)));
 

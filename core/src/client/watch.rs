@@ -9,7 +9,7 @@ use super::error::Error;
 use crate::error::Malformed;
 use crate::limits::Limits;
 use crate::object::{Decode, Resource};
-use crate::request::{Call, CallId, Collector, Failure, Head, Outcome, Request};
+use crate::request::{Call, CallId, Collector, Encoding, Failure, Head, Outcome, Request};
 use crate::resource_version::ResourceVersion;
 use crate::time::Instant;
 use crate::wire::{Change, Frames, Status, WatchEvent};
@@ -55,7 +55,7 @@ impl<T> Watch<T> {
     /// What to send, and what to read the answer with.
     pub fn open(self, now: Instant, limits: Limits) -> (Call, Events<T>) {
         let deadline = now + limits.watch_timeout + limits.watch_grace;
-        let call = Call { id: CallId(1), request: self.request, watch: true, deadline };
+        let call = Call { id: CallId(1), request: self.request, watch: true, accept: Encoding::Json, deadline };
         let answer = Collector::new(limits.answer_bytes);
         let frames = Frames::new(limits.object_bytes);
         (call, Events { resource: self.resource, frames, state: State::Waiting, answer, events: VecDeque::new() })
@@ -165,7 +165,8 @@ fn read<T: Decode>(line: &[u8], resource: &Resource) -> Result<Option<Event<T>>,
         WatchEvent::Bookmark { resource_version, .. } => Some(Event::Bookmark(resource_version)),
         WatchEvent::Error(status) => return Err(Error::Status(status)),
         WatchEvent::OtherError => return Err(Malformed::new("watch event", "an error that is no status").into()),
-        WatchEvent::Unknown { .. } => None,
+        // Asked for, and so read, in JSON; and what is of no known type tells nothing.
+        WatchEvent::Message { .. } | WatchEvent::Unknown { .. } => None,
     })
 }
 

@@ -30,7 +30,7 @@
 //! while !matches!(machine.poll_output(now), Output::Wait { .. }) {}
 //! let body = br#"{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"namespace":"shop","name":"web","uid":"u","resourceVersion":"1"}}]}"#;
 //! for input in [
-//!     Input::Head { call: list.id, head: Head { status: 200, retry_after: None } },
+//!     Input::Head { call: list.id, head: Head::new(200) },
 //!     Input::Body { call: list.id, bytes: body },
 //!     Input::End { call: list.id },
 //! ] {

@@ -9,7 +9,7 @@ use crate::object::{MetadataOnly, Pod, ReplicaSet};
 use crate::recorder::{EventType, ObjectReference};
 use crate::request::{Call, Head};
 
-const OK: Head = Head { status: 200, retry_after: None };
+const OK: Head = Head::new(200);
 
 /// A machine, the time, and the calls that it has made and that were not ended.
 struct Bench {
@@ -334,7 +334,7 @@ fn an_event_is_written_beside_the_watches() {
     bench.drain();
     let call = bench.calls.pop().expect("the event is written");
     assert_eq!(call.request.path, "/api/v1/namespaces/n/events");
-    bench.give(Input::Head { call: call.id, head: Head { status: 201, retry_after: None } });
+    bench.give(Input::Head { call: call.id, head: Head::new(201) });
     bench.give(Input::End { call: call.id });
     bench.give(Input::Stop);
     assert!(bench.stopped);

@@ -146,7 +146,7 @@ impl<T: Object> DeltaFifo<T> {
         if self.items.is_empty() {
             self.items.shrink_to(shrink::WORTHWHILE);
         }
-        Some(Popped { deltas, initial, synced: self.has_synced() })
+        Some(Popped { deltas: deltas.into_iter().collect(), initial, synced: self.has_synced() })
     }
 
     /// The object as the transformer leaves it.
@@ -155,6 +155,11 @@ impl<T: Object> DeltaFifo<T> {
     /// The transformer refused it.
     pub fn transform(&self, object: T) -> Result<T, Refused> {
         self.intake.transform(object)
+    }
+
+    /// Takes an object that is not stored any more, so that the next one that comes can take its memory.
+    pub fn recycle(&mut self, object: Arc<T>) {
+        self.intake.recycle(object);
     }
 
     /// Notes that whoever fills the queue has ended. Nothing is refused because of it.

@@ -1,6 +1,7 @@
 //! The in-order queue: every change stands on its own, in the order of arrival.
 
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -10,6 +11,7 @@ use super::intake::Intake;
 use super::population::Population;
 use super::{Deletion, Delta, KnownObjects, Listed, Popped, Tombstone};
 use crate::error::Refused;
+use crate::few::Few;
 use crate::key::{Key, KeyFunction};
 use crate::object::{Object, Transform};
 use crate::resource_version::ResourceVersion;
@@ -174,7 +176,7 @@ impl<T: Object> InOrderFifo<T> {
     fn pop_front(&mut self, count: usize) -> Option<Popped<T>> {
         let (initial, synced) = (!self.has_synced(), self.has_synced());
         let count = count.min(self.items.len());
-        let deltas: Vec<_> = self.items.drain(..count).map(|item| item.delta).collect();
+        let deltas: Few<_> = self.items.drain(..count).map(|item| item.delta).collect();
         shrink::queue(&mut self.items);
         self.population.pop(count);
         (count > 0).then_some(Popped { deltas, initial, synced })
@@ -186,6 +188,11 @@ impl<T: Object> InOrderFifo<T> {
     /// The transformer refused it.
     pub fn transform(&self, object: T) -> Result<T, Refused> {
         self.intake.transform(object)
+    }
+
+    /// Takes an object that is not stored any more, so that the next one that comes can take its memory.
+    pub fn recycle(&mut self, object: Arc<T>) {
+        self.intake.recycle(object);
     }
 
     /// Notes that whoever fills the queue has ended. Nothing is refused because of it.

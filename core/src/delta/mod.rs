@@ -23,6 +23,7 @@ pub use fifo::DeltaFifo;
 pub use in_order::InOrderFifo;
 pub use queue::Queue;
 
+use crate::few::Few;
 use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 
@@ -102,7 +103,7 @@ impl<T> Listed<T> {
 #[derive(Debug)]
 pub struct Popped<T> {
     /// The changes, oldest first; never empty.
-    pub deltas: Vec<Delta<T>>,
+    pub deltas: Few<Delta<T>>,
     /// Whether this belongs to the first list: the queue was not in sync before.
     pub initial: bool,
     /// Whether the queue counts as in sync while this is being processed. After that, [`Queue::has_synced`] tells.

@@ -1,5 +1,6 @@
 //! Either queue behind one interface.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -115,6 +116,14 @@ impl<T: Object> Queue<T> {
         match self {
             Self::DeltaFifo(queue) => queue.transform(object),
             Self::InOrder(queue) => queue.transform(object),
+        }
+    }
+
+    /// Takes an object that is not stored any more, so that the next one that comes can take its memory if nobody holds it any more.
+    pub fn recycle(&mut self, object: Arc<T>) {
+        match self {
+            Self::DeltaFifo(queue) => queue.recycle(object),
+            Self::InOrder(queue) => queue.recycle(object),
         }
     }
 

@@ -28,7 +28,7 @@ use crate::error::Misuse;
 use crate::object::Resource;
 use crate::rand::SplitMix64;
 use crate::recorder::Event;
-use crate::request::{Call, CallId, CallIds, Collector, Failure, Head, Outcome, Request};
+use crate::request::{Call, CallId, CallIds, Collector, Encoding, Failure, Head, Outcome, Request};
 use crate::time::{Instant, Now, Timestamp};
 use config::JITTER;
 use lease::{Claim, Lease};
@@ -131,7 +131,7 @@ impl Elector {
             Standing::Lost | Standing::Waiting => longest,
         };
         self.in_flight = Some(InFlight { id, step, sent, deadline, answer: Collector::new(ANSWER_BYTES) });
-        Some(Call { id, request, watch: false, deadline })
+        Some(Call { id, request, watch: false, accept: Encoding::Json, deadline })
     }
 
     /// A call that was given up: nobody need report on it any more.

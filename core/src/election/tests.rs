@@ -83,7 +83,7 @@ impl Candidate {
 
     fn give(&mut self, at: Instant, call: CallId, status: u16, body: &str) {
         let now = self.now(at);
-        self.elector.handle_head(call, Head { status, retry_after: None }).unwrap();
+        self.elector.handle_head(call, Head::new(status)).unwrap();
         self.elector.handle_body(call, body.as_bytes()).unwrap();
         self.elector.handle_end(now, call, None).unwrap();
     }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::change::Change;
 use super::handler::{HandlerId, HandlerOptions};
 use super::handlers::Handlers;
-use super::process::{Recreated, process_deltas};
+use super::process::{Recreated, StoreChange, process_deltas};
 use crate::delta::{Listed, Queue};
 use crate::error::Refused;
 use crate::key::Key;
@@ -177,7 +177,12 @@ impl<T: Object> Cache<T> {
     fn process(&mut self) -> Result<(), Refused> {
         let mut result = Ok(());
         while let Some(popped) = self.queue.pop() {
-            let tell = |told| self.handlers.tell(&told);
+            let tell = |told: StoreChange<T>| {
+                self.handlers.tell(&told);
+                if let Change::Update { old, .. } = told.change {
+                    self.queue.recycle(old);
+                }
+            };
             let processed = process_deltas(&mut self.store, popped, self.recreated, tell);
             result = result.and(processed);
         }

@@ -7,7 +7,7 @@ use crate::delta::{Deletion, Delta, Popped, Tombstone};
 use crate::error::Refused;
 use crate::key::Key;
 use crate::object::Object;
-use crate::store::Store;
+use crate::store::{Replacement, Store};
 
 /// What it is when an object has the name of a stored one but another uid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,14 +67,11 @@ pub fn process_deltas<T: Object>(
                 tell(StoreChange { key, change: Change::Delete(Deletion::Missed(tombstone)), before });
             }
             Delta::ReplacedAll { objects, resource_version } => {
-                let replaced = store.replace_shared(objects.clone(), resource_version)?;
-                log_refused(replaced.unindexed);
-                for (key, object) in replaced.removed {
-                    tell(missed(key, object));
-                }
-                for (object, old) in objects.into_iter().zip(replaced.old) {
-                    tell_state(store.key_of(&object)?, old, object, initial, recreated, &mut tell);
-                }
+                let unindexed = store.replace_by_steps(objects, resource_version, |step| match step {
+                    Replacement::Removed { key, object } => tell(missed(key, object)),
+                    Replacement::Listed { key, old, new } => tell_state(key, old, new, initial, recreated, &mut tell),
+                })?;
+                log_refused(unindexed);
             }
             Delta::SyncAll => {
                 for (key, object) in store.keys().zip(store.iter()) {

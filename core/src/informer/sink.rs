@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::cache::Cache;
 use crate::error::Refused;
+use crate::key::Key;
 use crate::object::Object;
 use crate::reflector::ReflectorStore;
 use crate::resource_version::ResourceVersion;
@@ -21,6 +22,10 @@ impl<T: Object> ReflectorStore<T> for Sink<'_, T> {
 
     fn hold(&mut self, object: T) -> Result<Arc<T>, Refused> {
         self.cache.hold(object)
+    }
+
+    fn known_key(&self, text: &str) -> Option<Key> {
+        self.cache.store().key(text).cloned()
     }
 
     fn replace(&mut self, objects: Vec<Arc<T>>, version: &ResourceVersion) -> Result<(), Refused> {

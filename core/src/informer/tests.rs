@@ -15,6 +15,8 @@ use crate::store::Store;
 use crate::testing::{Random, Thing, thing};
 use crate::time::Now;
 
+mod protobuf;
+
 const NO_RESYNC: Duration = Duration::ZERO;
 
 fn queues() -> [Queue<Thing>; 3] {

@@ -23,6 +23,12 @@ pub(crate) struct Unexpected {
     at: usize,
 }
 
+impl Unexpected {
+    pub(crate) const fn new(wanted: &'static str, at: usize) -> Self {
+        Self { wanted, at }
+    }
+}
+
 impl fmt::Display for Unexpected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is no {} at byte {}", self.wanted, self.at)

@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use super::ClientLimits;
 use super::limiter::Limiter;
 use crate::limits::Limits;
-use crate::request::{Call, CallId, CallIds, Collector, Failure, Head, Outcome, RETRIES, Request, pause};
+use crate::request::{Call, CallId, CallIds, Collector, Encoding, Failure, Head, Outcome, RETRIES, Request, pause};
 use crate::time::Instant;
 
 /// Short calls, each for someone (`W`) who waits for its outcome.
@@ -155,7 +155,7 @@ impl<W> Calls<W> {
         let (id, deadline) = (ids.next_id(), self.latest.map_or(deadline, |latest| deadline.min(latest)));
         let request = call.request.clone();
         self.in_flight.insert(id, InFlight { call, deadline, answer: Collector::new(self.limits.answer_bytes) });
-        Call { id, request, watch: false, deadline }
+        Call { id, request, watch: false, accept: Encoding::Json, deadline }
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use crate::request::PAUSE_MIN;
 
     fn busy(status: u16, seconds: Option<u64>) -> Head {
-        Head { status, retry_after: seconds.map(Duration::from_secs) }
+        Head { retry_after: seconds.map(Duration::from_secs), ..Head::new(status) }
     }
 
     fn end(calls: &mut Calls<()>, now: Instant, id: CallId, head: Head) -> Option<Outcome> {

@@ -8,6 +8,7 @@ use super::ClientLimits;
 use crate::election;
 use crate::limits::Limits;
 use crate::object::ReplicaSetKind;
+use crate::request::Encoding;
 
 /// Which sets a manager looks after, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,9 @@ pub struct Config {
     /// How many requests are made a second. Default no limit: servers protect themselves (API priority and fairness).
     /// [`ClientLimits::default`] is what kube-controller-manager has.
     pub client_limits: Option<ClientLimits>,
+    /// What pods are asked for in, the many and large objects; a server that cannot write it answers in JSON. Default JSON. Sets are always
+    /// asked for in JSON: what is written of them, and of their templates, is what was read, with all fields that this build does not know.
+    pub encoding: Encoding,
     /// Whether to say what would be written instead of writing it. Default no.
     pub dry_run: bool,
     /// The election that is stood in; nothing is done before it is won. Default none: this is the only manager there is.
@@ -42,6 +46,7 @@ impl Default for Config {
             kinds: alloc::vec![ReplicaSetKind::ReplicaSet],
             namespace: String::new(),
             client_limits: None,
+            encoding: Encoding::default(),
             dry_run: false,
             election: None,
             label_selector: String::new(),

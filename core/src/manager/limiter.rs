@@ -92,11 +92,11 @@ mod tests {
     use core::time::Duration;
 
     use super::*;
-    use crate::request::Request;
+    use crate::request::{Encoding, Request};
 
     fn call(id: u64, watch: bool) -> Call {
         let deadline = Instant::ZERO + Duration::from_secs(60);
-        Call { id: CallId(id), request: Request::get("/api/v1/pods".into()), watch, deadline }
+        Call { id: CallId(id), request: Request::get("/api/v1/pods".into()), watch, accept: Encoding::Json, deadline }
     }
 
     #[test]

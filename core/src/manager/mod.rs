@@ -22,6 +22,7 @@ mod leadership;
 mod limiter;
 mod metrics;
 mod poll;
+mod trace;
 mod traffic;
 mod worker;
 
@@ -30,6 +31,7 @@ use core::fmt;
 
 pub use config::Config;
 pub use limiter::ClientLimits;
+pub use trace::Trace;
 
 use crate::delta::{InOrderFifo, Queue};
 use crate::election::Standing;
@@ -47,6 +49,7 @@ use crate::time::{Instant, Now};
 use calls::Calls;
 use leadership::Leadership;
 use limiter::Gate;
+use trace::Tracer;
 use traffic::Traffic;
 use worker::Worker;
 
@@ -61,6 +64,7 @@ pub struct Manager {
     lists: Gate,
     leadership: Leadership,
     traffic: Traffic,
+    trace: Tracer,
     dry_run: bool,
     state: State,
     drained: bool,
@@ -109,6 +113,7 @@ impl Manager {
             lists: Gate::new(config.client_limits),
             leadership: Leadership::new(config.election.as_ref()),
             traffic: Traffic::default(),
+            trace: Tracer::default(),
             dry_run: config.dry_run,
             state: State::Running,
             drained: false,
@@ -213,6 +218,7 @@ impl Manager {
             worker.handle_set_changes(now);
         }
         while let Some((_, change)) = self.pods.informer.poll_change(self.handler) {
+            self.trace.note(|| Trace::Pod(change.clone()));
             for worker in &mut self.workers {
                 worker.handle_pod_change(&change, self.pods.informer.store(), now);
             }
@@ -268,6 +274,7 @@ fn informer<T: Decode>(
         namespace: config.namespace.clone(),
         label_selector: label_selector.into(),
         watch_list: config.watch_list,
+        encoding: config.encoding,
         resync_period: config.resync_period,
         limits: config.limits,
         seed,

@@ -10,7 +10,8 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::lenient::Text;
-use crate::json::{Reader, Unexpected};
+use super::map_text::MapText;
+use crate::json::Unexpected;
 
 /// A set of labels, sorted by key. Cloning is cheap (one shared allocation).
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -81,36 +82,27 @@ impl Labels {
     }
 
     /// Reads a map of strings.
-    pub(super) fn from_json(json: &[u8]) -> Result<Self, Unexpected> {
-        let reader = &mut Reader::new(json);
+    pub(super) fn from_text(text: MapText<'_>) -> Result<Self, Unexpected> {
         let mut labels = Vec::new();
-        let mut members = reader.object()?;
-        while let Some(key) = reader.next_member(&mut members)? {
-            labels.push((reader.utf8(key)?, reader.text()?));
-        }
-        Ok(labels.iter().map(|(key, value)| (&**key, &**value)).collect())
+        text.each(|key, value| {
+            labels.push((key, value));
+            true
+        })?;
+        Ok(labels.into_iter().collect())
     }
 
     /// Whether these labels are what stands in a map of strings.
-    pub(super) fn is_written(&self, json: &[u8]) -> bool {
-        self.count_written(&mut Reader::new(json)) == Ok(Some(self.len()))
-    }
-
-    /// The number of members of a map of strings, if each is one of these labels.
-    fn count_written(&self, reader: &mut Reader<'_>) -> Result<Option<usize>, Unexpected> {
+    pub(super) fn is_written(&self, text: MapText<'_>) -> bool {
         let mut own = self.iter();
-        let mut count = 0;
-        let mut members = reader.object()?;
-        while let Some(key) = reader.next_member(&mut members)? {
-            let value = reader.text()?;
-            // API servers sort them, so that it is nearly always the next one.
-            let is_next = own.next().is_some_and(|(k, v)| k.as_bytes() == &*key && v == value);
-            if !is_next && self.get(&reader.utf8(key)?) != Some(&*value) {
-                return Ok(None);
-            }
+        let (mut count, mut all) = (0, true);
+        let read = text.each(|key, value| {
             count += 1;
-        }
-        Ok(Some(count))
+            // API servers sort them, so that it is nearly always the next one.
+            let is_next = own.next().is_some_and(|(k, v)| k == key && v == value);
+            all = is_next || self.get(&key) == Some(&*value);
+            all
+        });
+        read.is_ok() && all && count == self.len()
     }
 }
 

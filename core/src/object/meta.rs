@@ -11,6 +11,7 @@ use super::lenient::{Text, nullable};
 use super::owner::{OwnerReference, OwnerReferenceWire};
 use crate::json::{Reader, Unexpected};
 use crate::key::Key;
+use crate::protobuf::Fields;
 use crate::resource_version::ResourceVersion;
 use crate::time::Timestamp;
 use crate::uid::Uid;
@@ -54,6 +55,32 @@ impl Meta {
         self.controller.as_ref().is_some_and(|owner| owner.uid == *uid)
     }
 }
+
+/// What an [`Object`](super::Object) that has a `meta` says of itself by it.
+macro_rules! object_by_meta {
+    () => {
+        fn namespace(&self) -> &str {
+            self.meta.namespace()
+        }
+
+        fn name(&self) -> &str {
+            self.meta.name()
+        }
+
+        fn uid(&self) -> $crate::uid::Uid {
+            self.meta.uid.clone()
+        }
+
+        fn resource_version(&self) -> $crate::resource_version::ResourceVersion {
+            self.meta.resource_version.clone()
+        }
+
+        fn key(&self) -> $crate::key::Key {
+            self.meta.key.clone()
+        }
+    };
+}
+pub(super) use object_by_meta;
 
 impl fmt::Debug for Meta {
     /// Key and version, never more.
@@ -118,6 +145,22 @@ pub(super) fn read_time(reader: &mut Reader<'_>) -> Result<Option<Timestamp>, Un
     let text = reader.text()?;
     parse_time(&text).ok_or_else(|| reader.unexpected("RFC 3339 time before"))
 }
+
+/// The same of a message `metav1.Time`: whole seconds. Without a field it is the zero time of Go.
+///
+/// Mirrors apimachinery `pkg/apis/meta/v1/time_proto.go`, `Unmarshal`, which ignores the nanoseconds.
+pub(super) fn read_proto_time(mut fields: Fields<'_>) -> Result<Option<Timestamp>, Unexpected> {
+    let mut seconds = (!fields.rest().is_empty()).then_some(0);
+    while let Some((number, value)) = fields.next()? {
+        if number == 1 {
+            seconds = Some(value.integer()?);
+        }
+    }
+    Ok(seconds.filter(|seconds| *seconds != GO_ZERO).map(Timestamp::from_seconds))
+}
+
+/// The zero time of Go, the beginning of the year 1, in seconds since the epoch.
+const GO_ZERO: i64 = -62_135_596_800;
 
 #[cfg(test)]
 mod tests {

@@ -55,6 +55,7 @@
 pub mod field_selector;
 mod labels;
 pub(crate) mod lenient;
+mod map_text;
 mod meta;
 mod metadata_only;
 #[cfg(feature = "k8s-openapi")]
@@ -82,7 +83,7 @@ pub use pod::{Phase, Pod, Restarts};
 pub use replica_set::{Condition, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 pub use resource::Resource;
 pub(crate) use resource::push_segment;
-pub use shared::Shared;
+pub use shared::{Common, Shared};
 
 use crate::error::{Malformed, Refused};
 use crate::json::Reader;
@@ -140,14 +141,25 @@ pub trait Decode: Object + Sized {
 
     /// Reads the object that the bytes begin with, and tells how many of them it takes. What follows it is not looked at.
     ///
-    /// A view of this crate takes from `shared` what it has in common with objects that were read before.
+    /// A view of this crate takes from `common` what it has in common with objects that were read before.
     ///
     /// # Errors
     /// As for [`decode`](Self::decode); or the end of the object is not among the bytes.
-    fn decode_first(bytes: &[u8], resource: &Resource, _shared: &mut Shared) -> Result<(Self, usize), Malformed> {
+    fn decode_first(bytes: &[u8], resource: &Resource, _common: &mut Common<'_>) -> Result<(Self, usize), Malformed> {
         let mut reader = Reader::new(bytes);
         let json = reader.raw().map_err(|e| Malformed::new("object", e))?;
         Self::decode(json, resource).map(|object| (object, reader.position()))
+    }
+
+    /// Whether [`decode_protobuf`](Self::decode_protobuf) reads such objects. Those of another type are asked for in JSON alone.
+    const PROTOBUF: bool = false;
+
+    /// Reads one object from its protobuf message, taken out of its envelope. `common` is as for [`decode_first`](Self::decode_first).
+    ///
+    /// # Errors
+    /// The bytes are not such a message, or a field that the type knows has another type; or the type is not read from protobuf.
+    fn decode_protobuf(_message: &[u8], _resource: &Resource, _common: &mut Common<'_>) -> Result<Self, Malformed> {
+        Err(Malformed::new("object", "this type is read from JSON alone"))
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::lenient::{Text, nullable};
 use crate::json::{Reader, Unexpected};
+use crate::protobuf::Fields;
 use crate::uid::Uid;
 
 /// An entry of `metadata.ownerReferences`.
@@ -93,6 +94,28 @@ impl<'a> OwnerReferenceText<'a> {
             && *owner.kind == *self.kind
             && *owner.api_version == *self.api_version
             && (owner.controller, owner.block_owner_deletion) == (self.controller, self.block_owner_deletion)
+    }
+
+    /// Reads the message `metav1.OwnerReference`.
+    pub(super) fn read_protobuf(mut fields: Fields<'a>) -> Result<Self, Unexpected> {
+        let mut owner = Self::default();
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                1 => owner.kind = Cow::Borrowed(value.text()?),
+                3 => owner.name = Cow::Borrowed(value.text()?),
+                4 => owner.uid = Cow::Borrowed(value.text()?),
+                5 => owner.api_version = Cow::Borrowed(value.text()?),
+                6 => owner.controller = value.boolean()?,
+                7 => owner.block_owner_deletion = value.boolean()?,
+                _ => {}
+            }
+        }
+        Ok(owner)
+    }
+
+    /// Whether this owner is the managing controller.
+    pub(super) fn is_controller(&self) -> bool {
+        self.controller
     }
 
     fn read(reader: &mut Reader<'a>) -> Result<Self, Unexpected> {

@@ -8,14 +8,16 @@ use core::hash::{BuildHasher, Hash};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::labels::Labels;
+use super::map_text::MapText;
 use super::owner::{OwnerReference, OwnerReferenceText};
 use crate::json::Unexpected;
+use crate::key::Key;
 use crate::shrink;
 
 /// Label sets, owners and names that objects decoded before have, for those that are decoded next.
 ///
 /// In a cluster they repeat: the pods of a set have its labels and its owner reference, and hundreds share a node. Whoever decodes many
-/// objects holds one of these and gives it to [`Decode::decode_first`](super::Decode::decode_first). What no object has any more is freed
+/// objects holds one of these and gives it to [`Decode::decode_first`](super::Decode::decode_first) in a [`Common`]. What no object has any more is freed
 /// while further objects are decoded, so that at most as much is held in vain as is in use.
 #[derive(Default)]
 pub struct Shared {
@@ -26,13 +28,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The labels that stand in this JSON.
-    pub(super) fn labels(&mut self, json: &[u8]) -> Result<Labels, Unexpected> {
-        if json.is_empty() {
+    /// The labels that were sent.
+    pub(super) fn labels(&mut self, text: MapText<'_>) -> Result<Labels, Unexpected> {
+        if text.bytes().is_empty() {
             return Ok(Labels::default());
         }
-        let hash = self.hasher.hash_one(json);
-        self.labels.get(hash, |labels| labels.is_written(json), || Labels::from_json(json))
+        let hash = self.hasher.hash_one(text.bytes());
+        self.labels.get(hash, |labels| labels.is_written(text), || Labels::from_text(text))
     }
 
     /// The owner that was read.
@@ -49,6 +51,35 @@ impl Shared {
         }
         let made = self.names.get(self.hasher.hash_one(text), |name| ***name == *text, || Ok(Arc::new(text.into())));
         Some(made.expect("making it cannot fail"))
+    }
+}
+
+/// What an object that is decoded can take from objects that are there already: what they have in common, and its key if it is stored.
+pub struct Common<'a> {
+    pub(super) shared: &'a mut Shared,
+    keys: &'a dyn Fn(&str) -> Option<Key>,
+}
+
+impl<'a> Common<'a> {
+    /// What is shared, where no object is stored.
+    pub fn new(shared: &'a mut Shared) -> Self {
+        Self::with_keys(shared, &|_| None)
+    }
+
+    /// What is shared, and how to find a stored key by its text.
+    pub fn with_keys(shared: &'a mut Shared, keys: &'a dyn Fn(&str) -> Option<Key>) -> Self {
+        Self { shared, keys }
+    }
+
+    /// The key of the object `name` in `namespace`.
+    pub(super) fn key(&self, namespace: &str, name: &str) -> Key {
+        Key::known_or_new(namespace, name, self.keys)
+    }
+}
+
+impl fmt::Debug for Common<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(f)
     }
 }
 
@@ -143,24 +174,27 @@ mod tests {
     fn labels_that_are_written_alike_are_kept_once() {
         let mut shared = Shared::default();
         let json = br#"{"app":"web","tier":"fr\u006fnt","zone":null}"#;
-        let (first, second) = (shared.labels(json).unwrap(), shared.labels(json).unwrap());
+        let (first, second) =
+            (shared.labels(MapText::Json(json)).unwrap(), shared.labels(MapText::Json(json)).unwrap());
         assert_eq!(first.get("tier"), Some("front"));
         assert!(first.is_same(&second));
         assert_eq!(shared.labels.entries.len(), 1);
-        assert!(shared.labels(b"{}").unwrap().is_empty());
-        assert!(shared.labels(b"null").unwrap().is_empty());
-        assert!(shared.labels(br#"{"app":1}"#).is_err());
-        assert!(shared.labels(b"[]").is_err());
+        assert!(shared.labels(MapText::Json(b"{}")).unwrap().is_empty());
+        assert!(shared.labels(MapText::Json(b"null")).unwrap().is_empty());
+        assert!(shared.labels(MapText::Json(br#"{"app":1}"#)).is_err());
+        assert!(shared.labels(MapText::Json(b"[]")).is_err());
     }
 
     #[test]
     fn labels_in_another_order_are_equal_all_the_same() {
         let mut shared = Shared::default();
-        let sorted = shared.labels(br#"{"a":"1","b":"2"}"#).unwrap();
+        let sorted = shared.labels(MapText::Json(br#"{"a":"1","b":"2"}"#)).unwrap();
         let unsorted = br#"{"b":"2","a":"1"}"#;
-        assert_eq!(shared.labels(unsorted).unwrap(), sorted);
-        assert!(shared.labels(unsorted).unwrap().is_same(&shared.labels(unsorted).unwrap()));
-        assert_eq!(shared.labels(br#"{"a":"0","b":"2","a":"1"}"#).unwrap(), sorted);
+        assert_eq!(shared.labels(MapText::Json(unsorted)).unwrap(), sorted);
+        assert!(
+            shared.labels(MapText::Json(unsorted)).unwrap().is_same(&shared.labels(MapText::Json(unsorted)).unwrap())
+        );
+        assert_eq!(shared.labels(MapText::Json(br#"{"a":"0","b":"2","a":"1"}"#)).unwrap(), sorted);
     }
 
     #[test]

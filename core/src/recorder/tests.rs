@@ -33,7 +33,7 @@ fn recorder() -> Recorder {
 }
 
 fn answer(code: u16, body: &str) -> Outcome {
-    Outcome::Response(Response { head: Head { status: code, retry_after: None }, body: body.as_bytes().to_vec() })
+    Outcome::Response(Response { head: Head::new(code), body: body.as_bytes().to_vec() })
 }
 
 fn text(request: &Request) -> &str {

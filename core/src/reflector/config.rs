@@ -7,6 +7,7 @@ use crate::backoff::Backoff;
 use crate::client::Api;
 use crate::limits::Limits;
 use crate::object::Resource;
+use crate::request::Encoding;
 
 /// What a reflector reflects, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,9 @@ pub struct Config {
     pub label_selector: String,
     /// Only objects with such fields, in the API's syntax; empty for all.
     pub field_selector: String,
+    /// What objects are asked for in, if their type can be [read](crate::object::Decode::PROTOBUF) so; else, and where a server cannot, it
+    /// is JSON. Default JSON.
+    pub encoding: Encoding,
     /// Whether to ask for the objects as a stream (API concepts, "Streaming lists"), falling back to lists where the server cannot.
     /// Default no.
     pub watch_list: bool,
@@ -59,6 +63,7 @@ impl Config {
             namespace: String::new(),
             label_selector: String::new(),
             field_selector: String::new(),
+            encoding: Encoding::default(),
             watch_list: false,
             page_size: None,
             resync_period: Duration::ZERO,

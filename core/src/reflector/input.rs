@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::failure::{Cause, Doing, WatchError};
-use super::list::Page;
+use super::list::{Body, Page};
 use super::store::ReflectorStore;
 use super::watch::Event;
 use super::{Exchange, Reflector, State};
@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::object::Decode;
 use crate::request::{CallId, Collector, Failure, Head, Outcome};
 use crate::time::{Instant, Now};
-use crate::wire::{ListBody, Status};
+use crate::wire::Status;
 
 /// How far an answer has come.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl<B> Answer<B> {
         status(
             head,
             match body.finish() {
-                Outcome::Response(response) => Status::of_answer(head.status, &response.body),
+                Outcome::Response(response) => Status::of_encoded_answer(head.status, head.encoding, &response.body),
                 Outcome::Failed(_) => Status::from_code(head.status),
             },
         )
@@ -71,8 +71,11 @@ impl<T: Decode> Reflector<T> {
     pub fn handle_head(&mut self, now: Now, id: CallId, head: Head) -> Result<(), Misuse> {
         let limits = self.config.limits;
         match self.exchange(id)? {
-            Exchange::List { answer, .. } => answer.handle_head(head, &limits, ListBody::new(&limits)),
-            Exchange::Watch { answer, .. } => {
+            Exchange::List { answer, .. } => answer.handle_head(head, &limits, Body::new(head.encoding, &limits)),
+            Exchange::Watch { watch, answer } => {
+                if matches!(answer, Answer::None) {
+                    watch.open(head.encoding, &limits);
+                }
                 answer.handle_head(head, &limits, ());
                 if answer.is_open()
                     && let Some(cause) = self.round.resync_error.take()
@@ -135,9 +138,9 @@ impl<T: Decode> Reflector<T> {
                 }
                 answer => self.conclude(now, answer.into_cause()),
             },
-            Exchange::Watch { answer: Answer::Body(()), .. } => {
-                // The last line may lack its end.
-                self.handle_events(now, b"\n", store);
+            Exchange::Watch { watch, answer: Answer::Body(()) } => {
+                let last = watch.end_of_stream();
+                self.handle_events(now, last, store);
                 // It may have been an error.
                 if let Ok(Exchange::Watch { watch, .. }) = self.exchange(id) {
                     let cause = watch.end(now);

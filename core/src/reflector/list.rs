@@ -1,5 +1,6 @@
 //! A list in progress: page after page until it is whole.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,10 +9,12 @@ use super::config::Config;
 use super::failure::{Cause, Doing};
 use super::store::ReflectorStore;
 use crate::error::{DecodeError, Full, Malformed};
-use crate::object::{Decode, Shared};
-use crate::request::{Query, Request};
+use crate::limits::Limits;
+use crate::object::{Common, Decode, Shared};
+use crate::request::{Encoding, Query, Request};
 use crate::resource_version::ResourceVersion;
-use crate::wire::ListBody;
+use crate::shrink;
+use crate::wire::{ListBody, ListMeta, ProtobufListBody};
 
 /// The pages of one list.
 ///
@@ -34,6 +37,45 @@ pub(super) struct List<T> {
     /// The version of the first page: that of the list.
     first_version: Option<ResourceVersion>,
     objects: Vec<Arc<T>>,
+}
+
+/// The body of a page as it comes, in what it is written in.
+#[derive(Debug)]
+pub(super) enum Body {
+    Json(ListBody),
+    Protobuf(Box<ProtobufListBody>),
+}
+
+impl Body {
+    pub(super) fn new(encoding: Encoding, limits: &Limits) -> Self {
+        match encoding {
+            Encoding::Json => Self::Json(ListBody::new(limits)),
+            Encoding::Protobuf => Self::Protobuf(Box::new(ProtobufListBody::new(limits))),
+        }
+    }
+
+    /// The next object of the page.
+    fn next_object<T: Decode>(
+        &mut self,
+        config: &Config,
+        common: &mut Common<'_>,
+        piece: &mut &[u8],
+    ) -> Result<Option<T>, DecodeError> {
+        match self {
+            Self::Json(body) => next_json_object(config, common, body, piece),
+            Self::Protobuf(body) => {
+                let Some(message) = body.next_item(piece)? else { return Ok(None) };
+                Ok(Some(T::decode_protobuf(message, &config.resource, common)?))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<ListMeta, Malformed> {
+        match self {
+            Self::Json(body) => body.finish(),
+            Self::Protobuf(body) => body.finish(),
+        }
+    }
 }
 
 /// What a page was.
@@ -115,12 +157,16 @@ impl<T: Decode> List<T> {
         &mut self,
         config: &Config,
         shared: &mut Shared,
-        body: &mut ListBody,
+        body: &mut Body,
         mut piece: &[u8],
         store: &mut S,
     ) -> Result<(), Cause> {
         let undecodable = |e: Malformed| Cause::Undecodable(e.into());
-        while let Some(object) = next_object::<T>(config, shared, body, &mut piece).map_err(Cause::Undecodable)? {
+        loop {
+            let keys = |text: &str| store.known_key(text);
+            let common = &mut Common::with_keys(shared, &keys);
+            let next = body.next_object::<T>(config, common, &mut piece).map_err(Cause::Undecodable)?;
+            let Some(object) = next else { return Ok(()) };
             if object.name().is_empty() {
                 return Err(undecodable(Malformed::new("list", "an item has no name")));
             }
@@ -129,13 +175,12 @@ impl<T: Decode> List<T> {
                 return Err(Cause::Undecodable(full.into()));
             }
             let held = store.hold(object).map_err(|e| Cause::Store(e.to_string()))?;
-            self.objects.push(held);
+            shrink::push(&mut self.objects, held);
         }
-        Ok(())
     }
 
     /// Takes the end of a page; `before` is how many objects there were before it.
-    pub(super) fn handle_end(&mut self, body: ListBody, before: usize) -> Result<Page, Malformed> {
+    pub(super) fn handle_end(&mut self, body: Body, before: usize) -> Result<Page, Malformed> {
         let meta = body.finish()?;
         if meta.resource_version.is_none() {
             return Err(Malformed::new("list", "it has no resource version"));
@@ -165,26 +210,26 @@ impl<T: Decode> List<T> {
 }
 
 /// The next object of a page. One that lies in the piece as a whole is decoded where it stands, and has its end where it was decoded to.
-fn next_object<T: Decode>(
+fn next_json_object<T: Decode>(
     config: &Config,
-    shared: &mut Shared,
+    common: &mut Common<'_>,
     body: &mut ListBody,
     piece: &mut &[u8],
 ) -> Result<Option<T>, DecodeError> {
     if let Some(bytes) = body.peek_item(piece)?
-        && let Ok((object, length)) = T::decode_first(bytes, &config.resource, shared)
+        && let Ok((object, length)) = T::decode_first(bytes, &config.resource, common)
     {
         body.take_item(piece, length)?;
         return Ok(Some(object));
     }
     // Its end is in another piece, or it is not as it should be.
     let Some(item) = body.next_item(piece)? else { return Ok(None) };
-    Ok(Some(decode_shared(item, config, shared)?))
+    Ok(Some(decode_whole(item, config, common)?))
 }
 
 /// An object of which these are all the bytes.
-pub(super) fn decode_shared<T: Decode>(json: &[u8], config: &Config, shared: &mut Shared) -> Result<T, Malformed> {
-    match T::decode_first(json, &config.resource, shared)? {
+pub(super) fn decode_whole<T: Decode>(json: &[u8], config: &Config, common: &mut Common<'_>) -> Result<T, Malformed> {
+    match T::decode_first(json, &config.resource, common)? {
         (object, length) if json[length..].trim_ascii().is_empty() => Ok(object),
         _ => Err(Malformed::new("object", "something stands behind it")),
     }

@@ -30,7 +30,7 @@
 //! let mut reflector = Reflector::new(Config::new(Resource::PODS));
 //! let list = reflector.poll_call(now, &mut ids).unwrap();
 //! assert_eq!(list.request.path, "/api/v1/pods?limit=500&resourceVersion=0");
-//! reflector.handle_head(now, list.id, Head { status: 200, retry_after: None })?;
+//! reflector.handle_head(now, list.id, Head::new(200))?;
 //! reflector.handle_body(now, list.id, br#"{"metadata":{"resourceVersion":"7"},"#, &mut store)?;
 //! reflector.handle_body(now, list.id, br#""items":[{"metadata":{"name":"web"}}]}"#, &mut store)?;
 //! reflector.handle_end(now, list.id, &mut store)?;
@@ -41,6 +41,8 @@
 
 mod config;
 mod failure;
+mod frame;
+mod initial;
 mod input;
 mod list;
 mod pace;
@@ -58,12 +60,11 @@ use crate::backoff::{BackoffWithReset, Reset, RetryWithDeadline};
 use crate::limits::Limits;
 use crate::object::{Decode, Shared};
 use crate::rand::SplitMix64;
-use crate::request::{Call, CallId, CallIds};
+use crate::request::{Call, CallId, CallIds, Encoding};
 use crate::resource_version::ResourceVersion;
 use crate::time::{Instant, Now};
-use crate::wire::ListBody;
 use input::Answer;
-use list::List;
+use list::{Body, List};
 use pace::Pace;
 use watch::Watch;
 
@@ -133,7 +134,7 @@ enum Exchange<T> {
         list: List<T>,
         before: usize,
         deadline: Instant,
-        answer: Answer<ListBody>,
+        answer: Answer<Body>,
     },
     Watch {
         watch: Watch<T>,
@@ -172,14 +173,10 @@ enum Next<T> {
 impl<T: Decode> Reflector<T> {
     /// A reflector that has not listed yet.
     pub fn new(config: Config) -> Self {
-        let reset = match config.recovery {
-            Recovery::Prudent => Reset::SinceUse,
-            Recovery::ClientGo => Reset::SinceReset,
-        };
         Self {
             shared: Shared::default(),
             random: SplitMix64::new(config.seed),
-            backoff: BackoffWithReset::new(config.backoff, BACKOFF_RESET, reset, Instant::ZERO),
+            backoff: BackoffWithReset::new(config.backoff, BACKOFF_RESET, reset(config.recovery), Instant::ZERO),
             pace: Pace::new(),
             last_sync: ResourceVersion::NONE,
             unavailable: false,
@@ -202,6 +199,7 @@ impl<T: Decode> Reflector<T> {
             return None;
         }
         let id = ids.next_id();
+        let accept = if T::PROTOBUF { self.config.encoding } else { Encoding::Json };
         let next = match core::mem::replace(next, Next::Round) {
             Next::Round if self.config.watch_list => Next::Stream,
             Next::Round => Next::List(self.relist()),
@@ -214,7 +212,7 @@ impl<T: Decode> Reflector<T> {
                 let deadline = now + config.limits.list_timeout;
                 let exchange = Exchange::List { before: list.objects(), list, deadline, answer: Answer::None };
                 self.state = State::InFlight { id, exchange };
-                return Some(Call { id, request, watch: false, deadline });
+                return Some(Call { id, request, watch: false, accept, deadline });
             }
             Next::Stream if self.unavailable => (ResourceVersion::NONE, true),
             Next::Stream => (self.last_sync.clone(), true),
@@ -225,7 +223,7 @@ impl<T: Decode> Reflector<T> {
         let watch = Watch::new(config, from, stream, now, timeout);
         let (request, deadline) = (watch.request(config), watch.deadline(config.limits.watch_grace));
         self.state = State::InFlight { id, exchange: Exchange::Watch { watch, answer: Answer::None } };
-        Some(Call { id, request, watch: true, deadline })
+        Some(Call { id, request, watch: true, accept, deadline })
     }
 
     /// A call that the reflector has given up: whoever does the I/O may close it, and need not report on it any more.
@@ -267,8 +265,22 @@ impl<T: Decode> Reflector<T> {
         self.synced
     }
 
+    /// From now on failures are recovered from in this way. What is already under way goes on as it is.
+    pub const fn set_recovery(&mut self, recovery: Recovery) {
+        self.config.recovery = recovery;
+        self.backoff.set_reset(reset(recovery));
+    }
+
     /// What the reflector was asked to do.
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+}
+
+/// What the time without a failure counts from, after which the back-off starts over.
+const fn reset(recovery: Recovery) -> Reset {
+    match recovery {
+        Recovery::Prudent => Reset::SinceUse,
+        Recovery::ClientGo => Reset::SinceReset,
     }
 }

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::key::Key;
 use crate::resource_version::ResourceVersion;
 
 /// Where a reflector puts what it learns: a queue, a store, a test's record.
@@ -24,6 +25,11 @@ pub trait ReflectorStore<T> {
     /// The object cannot be taken. A list is refused with it; a streaming list goes on without it, as in client-go.
     fn hold(&mut self, object: T) -> Result<Arc<T>, Self::Error> {
         Ok(Arc::new(object))
+    }
+
+    /// The key that an object is stored by, if there is one of this text. An object that is decoded then takes the key that is there.
+    fn known_key(&self, _text: &str) -> Option<Key> {
+        None
     }
 
     /// Replaces everything by a whole list of objects that were held, which is as of `version`.

@@ -1,6 +1,5 @@
 //! A watch in progress: its events, until it ends.
 
-use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,16 +7,17 @@ use core::time::Duration;
 
 use super::config::Config;
 use super::failure::{Cause, Doing};
-use super::list::{decode_shared, query};
+use super::frame::{Frame, News};
+use super::initial::Initial;
+use super::list::query;
 use super::store::ReflectorStore;
-use crate::error::{Full, Malformed};
-use crate::key::Key;
+use crate::error::Malformed;
 use crate::limits::Limits;
-use crate::object::{Decode, Shared};
-use crate::request::Request;
+use crate::object::{Common, Decode, Shared};
+use crate::request::{Encoding, Request};
 use crate::resource_version::ResourceVersion;
 use crate::time::Instant;
-use crate::wire::{Change, Frames, TypeText, WatchEvent};
+use crate::wire::{Change, Frames, LengthFrames, WatchEvent};
 
 /// One watch, from its request to its end.
 ///
@@ -32,14 +32,21 @@ pub(super) struct Watch<T> {
     started: Instant,
     /// From when on it ought to have ended: its own end, or the last event that came after that.
     overdue: Instant,
-    frames: Frames,
+    stream: Stream,
     /// Whether an event was accepted.
     any_event: bool,
     /// Whether events move the version. Not while the objects that there were before the watch are still coming, which
     /// are in no order: such a phase is known to be over at the first event that is no `ADDED`.
     in_order: bool,
     /// The objects of a streaming list, until it is whole.
-    initial: Option<BTreeMap<Key, Arc<T>>>,
+    initial: Option<Initial<T>>,
+}
+
+/// The events of a watch as they come, in what they are written in.
+#[derive(Debug)]
+enum Stream {
+    Json(Frames),
+    Protobuf(LengthFrames),
 }
 
 /// What an event led to beyond itself.
@@ -61,10 +68,10 @@ impl<T: Decode> Watch<T> {
             timeout,
             started: now,
             overdue: now + Duration::from_secs(timeout),
-            frames: Frames::new(config.limits.object_bytes),
+            stream: Stream::Json(Frames::new(0)),
             any_event: false,
             in_order: !from.is_none() && !from.is_zero(),
-            initial: stream.then(BTreeMap::new),
+            initial: stream.then(|| Initial::new(config.limits.list_objects)),
             from,
         }
     }
@@ -103,6 +110,22 @@ impl<T: Decode> Watch<T> {
         self.overdue + grace
     }
 
+    /// Learns what the answer is written in.
+    pub(super) fn open(&mut self, encoding: Encoding, limits: &Limits) {
+        self.stream = match encoding {
+            Encoding::Json => Stream::Json(Frames::new(limits.object_bytes)),
+            Encoding::Protobuf => Stream::Protobuf(LengthFrames::new(limits.object_bytes)),
+        };
+    }
+
+    /// What is to be taken when the stream has ended well: the last line of one in JSON may lack its end.
+    pub(super) fn end_of_stream(&self) -> &'static [u8] {
+        match self.stream {
+            Stream::Json(_) => b"\n",
+            Stream::Protobuf(_) => b"",
+        }
+    }
+
     /// Takes the next event of a piece; none when the piece is used up.
     pub(super) fn next_event<S: ReflectorStore<T>>(
         &mut self,
@@ -113,14 +136,18 @@ impl<T: Decode> Watch<T> {
         store: &mut S,
         refused: &mut Option<S::Error>,
     ) -> Result<Option<Event<T>>, Cause> {
-        // The frames are taken out while one of them is borrowed from them.
-        let mut frames = core::mem::replace(&mut self.frames, Frames::new(0));
-        let event = match frames.next_frame(piece) {
-            Ok(Some(line)) => self.handle_line(config, shared, line, now, store, refused).map(Some),
+        // The stream is taken out while a frame is borrowed from it.
+        let mut stream = core::mem::replace(&mut self.stream, Stream::Json(Frames::new(0)));
+        let frame = match &mut stream {
+            Stream::Json(frames) => frames.next_frame(piece).map(|line| line.map(Frame::Json)),
+            Stream::Protobuf(frames) => frames.next_frame(piece).map(|frame| frame.map(Frame::Protobuf)),
+        };
+        let event = match frame {
+            Ok(Some(frame)) => self.handle_frame(config, shared, frame, now, store, refused).map(Some),
             Ok(None) => Ok(None),
             Err(full) => Err(Cause::Undecodable(full.into())),
         };
-        self.frames = frames;
+        self.stream = stream;
         event
     }
 
@@ -133,50 +160,29 @@ impl<T: Decode> Watch<T> {
         }
     }
 
-    fn handle_line<S: ReflectorStore<T>>(
+    fn handle_frame<S: ReflectorStore<T>>(
         &mut self,
         config: &Config,
         shared: &mut Shared,
-        line: &[u8],
+        frame: Frame<'_>,
         now: Instant,
         store: &mut S,
         refused: &mut Option<S::Error>,
     ) -> Result<Event<T>, Cause> {
         let undecodable = |e: Malformed| Cause::Undecodable(e.into());
         self.overdue = self.overdue.max(now);
-        let version = match WatchEvent::decode(line).map_err(undecodable)? {
-            WatchEvent::Error(status) => return Err(Cause::Status(status.into())),
-            WatchEvent::OtherError => return Err(Cause::UnknownError),
-            WatchEvent::Unknown { resource_version } => resource_version,
-            WatchEvent::Bookmark { type_meta, resource_version, initial_events_end } => {
-                if !is_kind_of(config, &type_meta.api_version, &type_meta.kind) {
-                    return Ok(Event::None);
-                }
-                if initial_events_end && let Some(initial) = self.initial.take() {
-                    self.started = now;
-                    self.any_event = false;
-                    self.in_order = true;
-                    return Ok(Event::Initial(initial.into_values().collect(), resource_version));
-                }
-                self.in_order = true;
-                if !self.is_streaming() {
-                    *refused = store.bookmark(&resource_version).err();
-                }
-                resource_version
-            }
-            WatchEvent::Object { change, json } => {
-                let TypeText { api_version, kind } = TypeText::peek(json).map_err(undecodable)?;
-                if !is_kind_of(config, &api_version, &kind) {
-                    return Ok(Event::None);
-                }
-                let object: T = decode_shared(json, config, shared).map_err(undecodable)?;
+        let keys = |text: &str| store.known_key(text);
+        let news = frame.read::<T>(config, &mut Common::with_keys(shared, &keys)).map_err(undecodable)?;
+        let version = match news {
+            News::OtherKind => return Ok(Event::None),
+            News::Object(change, object) => {
                 let version = object.resource_version();
                 if object.name().is_empty() || version.is_none() {
                     return Err(undecodable(Malformed::new("object", "it has no name or no resource version")));
                 }
                 self.in_order |= change != Change::Added;
                 match &mut self.initial {
-                    Some(initial) => *refused = hold(initial, config.limits.list_objects, change, object, store)?,
+                    Some(initial) => *refused = hold(initial, change, object, store)?,
                     None => {
                         let stored = match change {
                             Change::Added => store.add(object),
@@ -188,6 +194,22 @@ impl<T: Decode> Watch<T> {
                 }
                 version
             }
+            News::Other(WatchEvent::Error(status)) => return Err(Cause::Status(status.into())),
+            News::Other(WatchEvent::Bookmark { resource_version, initial_events_end, .. }) => {
+                if initial_events_end && let Some(initial) = self.initial.take() {
+                    self.started = now;
+                    self.any_event = false;
+                    self.in_order = true;
+                    return Ok(Event::Initial(initial.into_objects(), resource_version));
+                }
+                self.in_order = true;
+                if !self.is_streaming() {
+                    *refused = store.bookmark(&resource_version).err();
+                }
+                resource_version
+            }
+            News::Other(WatchEvent::Unknown { resource_version }) => resource_version,
+            News::Other(_) => return Err(Cause::UnknownError),
         };
         self.any_event = true;
         if self.is_streaming() || !self.in_order || version.is_none() {
@@ -200,30 +222,18 @@ impl<T: Decode> Watch<T> {
 
 /// Applies an event of a streaming list to the objects that are held.
 fn hold<T: Decode, S: ReflectorStore<T>>(
-    initial: &mut BTreeMap<Key, Arc<T>>,
-    bound: usize,
+    initial: &mut Initial<T>,
     change: Change,
     object: T,
     store: &mut S,
 ) -> Result<Option<S::Error>, Cause> {
-    if change == Change::Deleted {
-        initial.remove(&object.key());
-        return Ok(None);
-    }
-    match store.hold(object) {
-        Ok(object) => {
-            initial.insert(object.key(), object);
+    let held = if change == Change::Deleted {
+        initial.remove(object.key())
+    } else {
+        match store.hold(object) {
+            Ok(object) => initial.push(object),
+            Err(e) => return Ok(Some(e)),
         }
-        Err(e) => return Ok(Some(e)),
-    }
-    if initial.len() > bound {
-        return Err(Cause::Undecodable(Full { limit: "list_objects", bound }.into()));
-    }
-    Ok(None)
-}
-
-/// Whether an object that is of this type, as far as it says, may be one that was asked for. Others are passed over.
-fn is_kind_of(config: &Config, api_version: &str, kind: &str) -> bool {
-    let resource = &config.resource;
-    (kind.is_empty() || *kind == *resource.kind) && (api_version.is_empty() || resource.is_api_version(api_version))
+    };
+    held.map(|()| None).map_err(|full| Cause::Undecodable(full.into()))
 }

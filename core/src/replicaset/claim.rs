@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::answer::{CallFailure, body_of, written_meta};
+use super::decision::Decision;
 use super::template::{OwnerWire, controller_reference};
 use crate::object::selector::Selector;
 use crate::object::{Decode, LastAnswer, Object, OwnerReference, Pod, ReplicaSet, Resource};
@@ -24,7 +25,7 @@ pub struct Claim {
     set: Arc<ReplicaSet>,
     owner: OwnerReference,
     selector: Selector,
-    matching: LastAnswer,
+    bond: Bonds,
     pods: alloc::vec::IntoIter<Arc<Pod>>,
     recheck: Option<Result<(), String>>,
     step: Option<Step>,
@@ -41,6 +42,44 @@ enum Step {
     Release(Arc<Pod>),
 }
 
+/// What a pod is to a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// An orphan that the set selects and may adopt.
+    Adoptable,
+    /// The set's own.
+    Claimed,
+    /// Nothing to do with the set, or nothing that the set may do.
+    None,
+    /// The set's own, but not selected any more.
+    Stray,
+}
+
+/// Tells what pods are to one set.
+#[derive(Debug, Default)]
+pub(super) struct Bonds {
+    matching: LastAnswer,
+}
+
+impl Bonds {
+    /// What a pod is to the set, which selects by `selector`.
+    ///
+    /// Mirrors `ClaimObject`.
+    pub(super) fn of(&mut self, set: &ReplicaSet, selector: &Selector, pod: &Pod) -> Bond {
+        let may_change = set.meta().deletion.is_none();
+        let matches = self.matching.get(pod.labels(), |labels| selector.matches(labels));
+        match pod.controller() {
+            Some(owner) if owner.uid != set.meta().uid => Bond::None,
+            Some(_) if matches => Bond::Claimed,
+            Some(_) if may_change => Bond::Stray,
+            None if matches && may_change && pod.deletion().is_none() && pod.namespace() == set.namespace() => {
+                Bond::Adoptable
+            }
+            Some(_) | None => Bond::None,
+        }
+    }
+}
+
 impl Claim {
     /// The claim of `set`, which selects by `selector`, to some of these pods.
     pub fn new(set: Arc<ReplicaSet>, selector: Selector, pods: Vec<Arc<Pod>>) -> Self {
@@ -49,7 +88,7 @@ impl Claim {
             set,
             owner,
             selector,
-            matching: LastAnswer::default(),
+            bond: Bonds::default(),
             claimed: Vec::with_capacity(pods.len()),
             pods: pods.into_iter(),
             recheck: None,
@@ -71,17 +110,24 @@ impl Claim {
                 Request::get(self.set.kind().resource().object_path(self.set.namespace(), self.set.name(), ""))
             }
             Step::Adopt(pod) => {
-                log::info!("{:?}: adopting {pod:?}", self.set);
                 patch(pod, &AdoptWire { owner_references: [(&self.owner).into()], uid: String::from(&pod.uid()) })
             }
             Step::Release(pod) => {
-                log::info!("{:?}: releasing {pod:?}, whose labels no longer match", self.set);
                 let owner = DeleteOwnerWire { patch: "delete", uid: String::from(&self.owner.uid) };
                 patch(pod, &ReleaseWire { uid: String::from(&pod.uid()), owner_references: [owner] })
             }
         };
         self.in_flight = true;
         Some(request)
+    }
+
+    /// What the request that is in flight is to bring about; none if it only asks.
+    pub fn decision(&self) -> Option<Decision> {
+        match self.step.as_ref().filter(|_| self.in_flight)? {
+            Step::Adopt(pod) => Some(Decision::Adopt(Arc::clone(pod))),
+            Step::Recheck(_) => None,
+            Step::Release(pod) => Some(Decision::Release(Arc::clone(pod))),
+        }
     }
 
     /// Takes the outcome of the request that was made. Returns a pod that was adopted and the version that it has now.
@@ -123,26 +169,15 @@ impl Claim {
     }
 
     /// Looks at pods until one needs a request.
-    ///
-    /// Mirrors `ClaimObject`.
     fn advance(&mut self) {
         while self.step.is_none()
             && let Some(pod) = self.pods.next()
         {
-            let matches = self.matching.get(pod.labels(), |labels| self.selector.matches(labels));
-            match pod.controller() {
-                Some(owner) if owner.uid != self.owner.uid => {}
-                Some(_) if matches => self.claimed.push(pod),
-                Some(_) if self.set.meta().deletion.is_none() => self.step = Some(Step::Release(pod)),
-                Some(_) => {}
-                None if matches
-                    && self.set.meta().deletion.is_none()
-                    && pod.deletion().is_none()
-                    && pod.namespace() == self.set.namespace() =>
-                {
-                    self.adopt(pod);
-                }
-                None => {}
+            match self.bond.of(&self.set, &self.selector, &pod) {
+                Bond::Adoptable => self.adopt(pod),
+                Bond::Claimed => self.claimed.push(pod),
+                Bond::None => {}
+                Bond::Stray => self.step = Some(Step::Release(pod)),
             }
         }
     }

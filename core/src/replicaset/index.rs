@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::error::Misuse;
+use crate::key::Key;
 use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
 use crate::resource_version::ResourceVersion;
 use crate::store::{IndexFunction, Store, namespace_index};
@@ -68,30 +69,26 @@ impl<'a> Caches<'a> {
     /// The pods whose controller is this set, by namespace, kind, name and uid, and behind them those of its namespace that have none.
     ///
     /// Mirrors `pkg/controller/controller_utils.go`, `FilterPodsByOwner`.
-    pub(super) fn owned_and_orphans(&self, set: &ReplicaSet) -> Vec<Arc<Pod>> {
+    pub(super) fn owned_and_orphans<'s>(
+        &self,
+        set: &'s ReplicaSet,
+    ) -> impl Iterator<Item = &'a Arc<Pod>> + use<'a, 's> {
         let (kind, namespace, name, uid) = (&*set.kind().resource().kind, set.namespace(), set.name(), &set.meta().uid);
-        let is_it = |owner: &OwnerReference| owner.uid == *uid && *owner.kind == *kind && *owner.name == *name;
-        let found = |value: &str| self.pods.by_index(BY_CONTROLLER, value).into_iter().flatten();
-        let by_uid = || uid.with_text(found);
-        let orphans = || found(namespace).filter(|pod| pod.controller().is_none());
-        let mut pods = Vec::with_capacity(by_uid().count() + orphans().count());
+        let is_it = move |owner: &OwnerReference| owner.uid == *uid && *owner.kind == *kind && *owner.name == *name;
+        let pods = self.pods;
+        let found = |value: &str| pods.by_index(BY_CONTROLLER, value).into_iter().flatten();
         // Pods of one set share their owner reference, so that mostly it is the one that was looked at last.
         let mut last = None;
-        pods.extend(
-            by_uid()
-                .filter(|pod| {
-                    let Some(owner) = pod.controller() else { return false };
-                    let is_last = last.is_some_and(|last| core::ptr::eq(last, owner));
-                    if !is_last && !is_it(owner) {
-                        return false;
-                    }
-                    last = Some(owner);
-                    pod.namespace() == namespace
-                })
-                .cloned(),
-        );
-        pods.extend(orphans().cloned());
-        pods
+        let owned = uid.with_text(found).filter(move |pod| {
+            let Some(owner) = pod.controller() else { return false };
+            let is_last = last.is_some_and(|last| core::ptr::eq(last, owner));
+            if !is_last && !is_it(owner) {
+                return false;
+            }
+            last = Some(owner);
+            pod.key().is_in(namespace)
+        });
+        owned.chain(found(namespace).filter(|pod| pod.controller().is_none()))
     }
 
     /// The set that an owner reference in a namespace names, if it is there with this uid.
@@ -101,8 +98,8 @@ impl<'a> Caches<'a> {
         if *owner.kind != *kind {
             return None;
         }
-        let key = crate::key::Key::new(namespace, &owner.name);
-        self.sets.get(key.as_str()).filter(|set| set.meta().uid == owner.uid)
+        let set = Key::with_text(namespace, &owner.name, |key| self.sets.get(key));
+        set.filter(|set| set.meta().uid == owner.uid)
     }
 
     /// The sets that select an orphan. A pod without labels is selected by none, and a selector that is absent or empty selects none here.

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::ReplicaSetController;
 use super::index::Caches;
+use crate::few::Few;
 use crate::key::Key;
 use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
 use crate::time::Now;
@@ -16,7 +17,7 @@ use crate::uid::Uid;
 #[must_use]
 pub struct Wakeups {
     /// To be queued now. A key may come more than once.
-    pub now: Vec<Key>,
+    pub now: Few<Key>,
     /// To be queued after a while.
     pub later: Vec<(Key, Duration)>,
 }
@@ -94,15 +95,16 @@ impl ReplicaSetController {
             return wakeups;
         }
         let labels_changed = old.labels() != new.labels();
+        let owner_changed = old.controller() != new.controller();
         if new.deletion().is_some() {
             // A pod that is being deleted counts as deleted: its replacement need not wait until it has gone.
             wakeups.append(self.handle_pod_deleted(new, caches));
-            if labels_changed {
+            // Whoever had it may learn only now, and from this alone, that it is no longer theirs.
+            if labels_changed || owner_changed {
                 wakeups.append(self.handle_pod_deleted(old, caches));
             }
             return wakeups;
         }
-        let owner_changed = old.controller() != new.controller();
         if owner_changed
             && let Some(owner) = old.controller()
             && let Some(set) = self.resolve(old, owner, caches)
@@ -131,15 +133,23 @@ impl ReplicaSetController {
 
     /// A pod has gone from the cache, or is being deleted; `pod` is its last known state.
     ///
-    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deletePod`.
+    /// Of a pod that has no controller in that state the sets that select it are told: one of them may have adopted it, counted it, and even
+    /// deleted it, though the cache never showed it as theirs.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deletePod`, which does nothing about such a pod.
     pub fn handle_pod_deleted(&mut self, pod: &Pod, caches: Caches<'_>) -> Wakeups {
         let mut wakeups = Wakeups::default();
-        if let Some(owner) = pod.controller()
-            && let Some(set) = self.resolve(pod, owner, caches)
-        {
+        let mut deleted = |set: &ReplicaSet| {
             log::debug!("{pod:?} of {set:?} deleted");
             self.expectations.deletion_observed(&set.meta().uid, pod.key());
             wakeups.wake(set);
+        };
+        match pod.controller() {
+            Some(owner) => {
+                let kind = &self.options.kind.resource().kind;
+                caches.resolve(pod.namespace(), owner, kind).into_iter().for_each(|set| deleted(set));
+            }
+            None => caches.selecting(pod).for_each(|set| deleted(set)),
         }
         wakeups
     }
@@ -167,8 +177,11 @@ impl Wakeups {
         }
     }
 
-    fn append(&mut self, mut others: Self) {
-        self.now.append(&mut others.now);
-        self.later.append(&mut others.later);
+    fn append(&mut self, others: Self) {
+        self.now.extend(others.now);
+        self.later.extend(others.later);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::answer::{CallFailure, body_of};
+use super::decision::Decision;
 use super::predicates::is_available;
 use crate::object::{Condition, Decode, Labels, LastAnswer, Object, Pod, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 use crate::request::{JSON, Method, Outcome, Request};
@@ -29,17 +30,53 @@ pub fn calculate_status(
     failure: Option<&str>,
     now: Timestamp,
 ) -> ReplicaSetStatus {
-    let count = |counts: &mut dyn FnMut(&Pod) -> bool| saturated(active.iter().filter(|pod| counts(pod)).count());
-    let has_all = |labels: &Labels| set.template_labels().iter().all(|(key, value)| labels.get(key) == Some(value));
-    let mut fully_labeled = LastAnswer::default();
+    let mut tally = Tally::default();
+    active.iter().for_each(|pod| tally.add(set, pod, now));
     ReplicaSetStatus {
-        replicas: saturated(active.len()),
-        fully_labeled_replicas: count(&mut |pod| fully_labeled.get(pod.labels(), has_all)),
-        ready_replicas: count(&mut Pod::is_ready),
-        available_replicas: count(&mut |pod| is_available(pod, set.min_ready_seconds(), now)),
+        replicas: saturated(tally.active),
+        fully_labeled_replicas: saturated(tally.fully_labeled),
+        ready_replicas: saturated(tally.ready),
+        available_replicas: saturated(tally.available),
         terminating_replicas: terminating.map(saturated),
         observed_generation: set.status().observed_generation,
         conditions: conditions(set, active.len(), failure, now),
+    }
+}
+
+/// The active pods of a set, counted by what they are.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) active: usize,
+    fully_labeled: usize,
+    ready: usize,
+    available: usize,
+    /// Whether the labels are all that the template has.
+    labels: LastAnswer,
+}
+
+impl Tally {
+    /// Counts an active pod of the set.
+    pub(super) fn add(&mut self, set: &ReplicaSet, pod: &Pod, now: Timestamp) {
+        let has_all = |labels: &Labels| set.template_labels().iter().all(|(key, value)| labels.get(key) == Some(value));
+        self.active += 1;
+        self.fully_labeled += usize::from(self.labels.get(pod.labels(), has_all));
+        self.ready += usize::from(pod.is_ready());
+        self.available += usize::from(is_available(pod, set.min_ready_seconds(), now));
+    }
+
+    /// Whether the status of the set says all this and so many terminating pods, tells of no failure, and is about the spec as it is.
+    pub(super) fn is_told(&self, set: &ReplicaSet, terminating: Option<usize>) -> bool {
+        let status = set.status();
+        let told = [status.replicas, status.fully_labeled_replicas, status.ready_replicas, status.available_replicas];
+        told == [self.active, self.fully_labeled, self.ready, self.available].map(saturated)
+            && status.terminating_replicas == terminating.map(saturated)
+            && status.observed_generation == set.meta().generation
+            && status.condition(REPLICA_FAILURE).is_none()
+    }
+
+    /// Whether every pod that is ready has been so for long enough.
+    pub(super) fn waits_for_none(&self) -> bool {
+        self.ready == self.available
     }
 }
 
@@ -139,15 +176,12 @@ impl StatusUpdate {
             |subresource| self.set.kind().resource().object_path(self.set.namespace(), self.set.name(), subresource);
         let request = match self.state {
             State::Get => Request::get(path("")),
-            State::FirstPut | State::SecondPut => {
-                log::debug!("{:?}: updating status to {:?}", self.set, Counts(&self.status));
-                Request {
-                    method: Method::Put,
-                    path: path("status"),
-                    content_type: JSON,
-                    body: self.set.to_json_with_status(&self.status),
-                }
-            }
+            State::FirstPut | State::SecondPut => Request {
+                method: Method::Put,
+                path: path("status"),
+                content_type: JSON,
+                body: self.set.to_json_with_status(&self.status),
+            },
             State::Done(_) => return None,
         };
         self.in_flight = true;
@@ -179,31 +213,20 @@ impl StatusUpdate {
         }
     }
 
+    /// What is to be written; none if nothing is.
+    pub fn decision(&self) -> Option<Decision> {
+        match self.state {
+            State::Done(_) => None,
+            _ => Some(Decision::WriteStatus { old: self.set.status().clone(), new: self.status.clone() }),
+        }
+    }
+
     /// What came of it, once it has ended: the set as it is now, or why it could not be written.
     pub fn result(&self) -> Option<&Result<Arc<ReplicaSet>, CallFailure>> {
         match &self.state {
             State::Done(result) => Some(result),
             _ => None,
         }
-    }
-}
-
-/// The numbers of a status, for the log.
-struct Counts<'a>(&'a ReplicaSetStatus);
-
-impl core::fmt::Debug for Counts<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let status = self.0;
-        write!(
-            f,
-            "replicas {}, fully labeled {}, ready {}, available {}, terminating {:?}, generation {}",
-            status.replicas,
-            status.fully_labeled_replicas,
-            status.ready_replicas,
-            status.available_replicas,
-            status.terminating_replicas,
-            status.observed_generation
-        )
     }
 }
 

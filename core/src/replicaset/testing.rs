@@ -355,7 +355,7 @@ impl Server {
 }
 
 pub(super) fn answer(code: u16, body: &Value) -> Outcome {
-    Outcome::Response(Response { head: Head { status: code, retry_after: None }, body: body.to_string().into_bytes() })
+    Outcome::Response(Response { head: Head::new(code), body: body.to_string().into_bytes() })
 }
 
 /// The words of events, sorted.

@@ -48,7 +48,7 @@ impl Collector {
 mod tests {
     use super::*;
 
-    const OK: Head = Head { status: 200, retry_after: None };
+    const OK: Head = Head::new(200);
 
     #[test]
     fn pieces_become_one_answer() {

@@ -6,6 +6,7 @@
 
 mod busy;
 mod collector;
+mod encoding;
 mod query;
 
 use alloc::string::String;
@@ -17,6 +18,7 @@ use core::time::Duration;
 pub(crate) use busy::PAUSE_MIN;
 pub(crate) use busy::{RETRIES, pause};
 pub use collector::Collector;
+pub use encoding::Encoding;
 pub use query::Query;
 
 use crate::time::Instant;
@@ -112,7 +114,10 @@ pub struct Call {
     pub request: Request,
     /// Whether the answer is a watch: open for minutes, and not to take the place of a short call.
     pub watch: bool,
-    /// When the core will give the call up by itself. A transport that cannot be cancelled while it waits can use this as its own
+    /// What the answer had best be written in. One in JSON is understood all the same.
+    pub accept: Encoding,
+    /// When the core will give the call up by itself; a watch later, if events come of it until then. A transport that cannot be cancelled
+    /// while it waits can use this as its own
     /// time limit; it need not.
     pub deadline: Instant,
 }
@@ -124,6 +129,15 @@ pub struct Head {
     pub status: u16,
     /// `Retry-After` in seconds; none where the header is absent or not a number of seconds.
     pub retry_after: Option<Duration>,
+    /// What the body is written in.
+    pub encoding: Encoding,
+}
+
+impl Head {
+    /// The head of an answer in JSON that asks for no pause.
+    pub const fn new(status: u16) -> Self {
+        Self { status, retry_after: None, encoding: Encoding::Json }
+    }
 }
 
 /// Why an exchange ended without a whole answer.

@@ -19,6 +19,7 @@ use core::fmt;
 
 pub use index::IndexFunction;
 pub use replace::Replaced;
+pub(crate) use replace::Replacement;
 pub use transaction::{PartlyRefused, Write};
 
 use crate::delta::{KnownObjects, Unavailable};
@@ -132,6 +133,11 @@ impl<T> Store<T> {
     /// What is stored by a key.
     pub fn get(&self, key: &str) -> Option<&Arc<T>> {
         self.slots.find(key).map(|slot| &self.slots.slot(slot).object)
+    }
+
+    /// The key itself by which something is stored, if something is.
+    pub fn key(&self, key: &str) -> Option<&Key> {
+        self.slots.find(key).map(|slot| &self.slots.slot(slot).key)
     }
 
     /// The objects that an index finds by a value, in an order that depends on the operations so far alone.

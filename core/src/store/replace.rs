@@ -3,6 +3,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use hashbrown::HashMap;
+
 use super::Store;
 use crate::error::Refused;
 use crate::key::Key;
@@ -19,6 +21,12 @@ pub struct Replaced<T> {
     pub removed: Vec<(Key, Arc<T>)>,
     /// Why an object could not be taken into an index, if one could not: the last such reason.
     pub unindexed: Option<Refused>,
+}
+
+/// A step of a replacement. First come the removals, then the listed objects, each in the order that [`Replaced`] has.
+pub(crate) enum Replacement<T> {
+    Listed { key: Key, old: Option<Arc<T>>, new: Arc<T> },
+    Removed { key: Key, object: Arc<T> },
 }
 
 impl<T: Object> Store<T> {
@@ -46,16 +54,40 @@ impl<T: Object> Store<T> {
         objects: Vec<Arc<T>>,
         resource_version: ResourceVersion,
     ) -> Result<Replaced<T>, Refused> {
-        let keys: Vec<Key> = objects.iter().map(|object| self.key_of(object)).collect::<Result<_, _>>()?;
+        let mut replaced = Replaced { old: Vec::with_capacity(objects.len()), removed: Vec::new(), unindexed: None };
+        let unindexed = self.replace_by_steps(objects, resource_version, |step| match step {
+            Replacement::Listed { old, .. } => replaced.old.push(old),
+            Replacement::Removed { key, object } => replaced.removed.push((key, object)),
+        })?;
+        replaced.unindexed = unindexed;
+        Ok(replaced)
+    }
+
+    /// As [`replace_shared`](Self::replace_shared), and tells each step as it is made instead of holding them all. Beside the list it
+    /// takes a byte an object.
+    ///
+    /// # Errors
+    /// The key function refused an object; then nothing was changed or told.
+    pub(crate) fn replace_by_steps(
+        &mut self,
+        objects: Vec<Arc<T>>,
+        resource_version: ResourceVersion,
+        mut tell: impl FnMut(Replacement<T>),
+    ) -> Result<Option<Refused>, Refused> {
         let before = self.slots.len();
         let mut listed = alloc::vec![false; before];
-        let mut found = Vec::with_capacity(keys.len());
-        for key in &keys {
-            let slot = self.slots.find(key.as_str());
-            if let Some(slot) = slot {
-                listed[slot as usize] = true;
+        let mut new = 0;
+        // What was stored by keys that are listed more than once.
+        let mut repeated = HashMap::new();
+        for object in &objects {
+            match self.slots.find(self.key_of(object)?.as_str()) {
+                Some(slot) if core::mem::replace(&mut listed[slot as usize], true) => {
+                    let stored = self.slots.slot(slot);
+                    repeated.insert(stored.key.clone(), Arc::clone(&stored.object));
+                }
+                Some(_) => {}
+                None => new += 1,
             }
-            found.push(slot.map(|slot| Arc::clone(&self.slots.slot(slot).object)));
         }
         // From the last to the first: what moves into a freed slot was looked at already.
         let mut removed = Vec::new();
@@ -64,13 +96,24 @@ impl<T: Object> Store<T> {
                 removed.push(self.remove_slot(slot));
             }
         }
-        removed.reverse();
-        self.reserve(found.iter().filter(|found| found.is_none()).count());
+        removed.into_iter().rev().for_each(|(key, object)| tell(Replacement::Removed { key, object }));
+        self.reserve(new);
+        let known = self.slots.len() as u32;
         let mut unindexed = None;
-        for (key, object) in keys.into_iter().zip(objects) {
-            unindexed = self.put(key, object).unindexed.or(unindexed);
+        for object in objects {
+            // The same object has the same key, so that nothing is refused here.
+            let key = self.key_of(&object)?;
+            let is_new = self.slots.find(key.as_str()).is_none_or(|slot| slot >= known);
+            let written = self.put(key.clone(), Arc::clone(&object));
+            unindexed = written.unindexed.or(unindexed);
+            let old = match repeated.get(&key) {
+                _ if is_new => None,
+                Some(stored) => Some(Arc::clone(stored)),
+                None => written.old,
+            };
+            tell(Replacement::Listed { key, old, new: object });
         }
         self.resource_version = resource_version;
-        Ok(Replaced { old: found, removed, unindexed })
+        Ok(unindexed)
     }
 }

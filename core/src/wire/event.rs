@@ -24,7 +24,22 @@ pub enum Change {
     Deleted,
 }
 
-/// A line of a watch. Objects are left as the bytes they came in.
+impl Change {
+    /// What an event of this type tells of; none if it is not a change.
+    pub(super) fn of_type(event_type: &str) -> Option<Self> {
+        match event_type {
+            "ADDED" => Some(Self::Added),
+            "MODIFIED" => Some(Self::Modified),
+            "DELETED" => Some(Self::Deleted),
+            _ => None,
+        }
+    }
+}
+
+/// The annotation of a bookmark that marks the end of a streaming list.
+pub(super) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// An event of a watch. Objects are left as the bytes they came in.
 ///
 /// Mirrors apimachinery `pkg/apis/meta/v1/watch.go`, `WatchEvent`, and API concepts, "Watch bookmarks" and "Streaming lists".
 #[derive(Clone, PartialEq, Eq)]
@@ -35,6 +50,17 @@ pub enum WatchEvent<'a> {
         change: Change,
         /// The object's JSON.
         json: &'a [u8],
+    },
+    /// An object changed, and is written in protobuf.
+    Message {
+        /// How.
+        change: Change,
+        /// `apiVersion` of the object.
+        api_version: &'a str,
+        /// `kind` of the object.
+        kind: &'a str,
+        /// The object's message.
+        message: &'a [u8],
     },
     /// `BOOKMARK`: all changes up to a version were sent.
     Bookmark {
@@ -60,7 +86,9 @@ impl fmt::Debug for WatchEvent<'_> {
     /// Never an object's content.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Object { change, json } => write!(f, "{change:?}({} bytes)", json.len()),
+            Self::Object { change, json: bytes } | Self::Message { change, message: bytes, .. } => {
+                write!(f, "{change:?}({} bytes)", bytes.len())
+            }
             Self::Bookmark { resource_version, .. } => write!(f, "Bookmark({resource_version})"),
             Self::Error(status) => write!(f, "Error({status})"),
             Self::OtherError => f.write_str("OtherError"),
@@ -70,6 +98,22 @@ impl fmt::Debug for WatchEvent<'_> {
 }
 
 impl<'a> WatchEvent<'a> {
+    /// The change and where its object begins, in a line that tells them in the order of API servers: type, then object. For whoever finds the
+    /// end of the object by decoding it; behind it [`is_end`](Self::is_end) must hold, or else the line is to be [decoded](Self::decode).
+    pub(crate) fn peek_object(line: &[u8]) -> Option<(Change, usize)> {
+        let reader = &mut Reader::new(line);
+        let mut members = reader.object().ok()?;
+        reader.next_member(&mut members).ok()?.filter(|key| **key == *b"type")?;
+        let change = Change::of_type(&reader.text().ok()?)?;
+        reader.next_member(&mut members).ok()?.filter(|key| **key == *b"object")?;
+        Some((change, reader.position()))
+    }
+
+    /// Whether this is all that may stand behind an object in a line.
+    pub(crate) fn is_end(rest: &[u8]) -> bool {
+        rest.trim_ascii() == b"}"
+    }
+
     /// Reads one line.
     ///
     /// # Errors
@@ -83,10 +127,10 @@ impl<'a> WatchEvent<'a> {
             b"" | b"null" => return Err(Malformed::new("watch event", "it has no object")),
             json => core::str::from_utf8(json).map_err(|e| Malformed::new("watch event", e))?.as_bytes(),
         };
+        if let Some(change) = Change::of_type(&event.event_type) {
+            return Ok(Self::Object { change, json });
+        }
         Ok(match &*event.event_type {
-            "ADDED" => Self::Object { change: Change::Added, json },
-            "MODIFIED" => Self::Object { change: Change::Modified, json },
-            "DELETED" => Self::Object { change: Change::Deleted, json },
             "BOOKMARK" => {
                 let bookmark = BookmarkWire::decode(json)?;
                 if bookmark.metadata.resource_version.is_empty() {
@@ -101,7 +145,7 @@ impl<'a> WatchEvent<'a> {
                     initial_events_end: bookmark
                         .metadata
                         .annotations
-                        .get("k8s.io/initial-events-end")
+                        .get(INITIAL_EVENTS_END)
                         .is_some_and(|value| **value == *"true"),
                 }
             }

@@ -80,6 +80,71 @@ impl Frames {
     }
 }
 
+/// Cuts a stream of bytes into frames that each begin with their length in four bytes, the highest first: a watch in protobuf.
+///
+/// A frame that lies in one piece is not copied; what the end of a stream leaves over is none. The work is linear in the bytes taken, the memory at
+/// most the bound.
+///
+/// Mirrors apimachinery `pkg/util/framer/framer.go`, `NewLengthDelimitedFrameReader`.
+#[derive(Debug)]
+pub struct LengthFrames {
+    bound: usize,
+    /// The length and what is there of a frame whose end has not come.
+    partial: Vec<u8>,
+    /// Whether `partial` is a whole frame that was handed out by the last call.
+    handed_out: bool,
+}
+
+/// How many bytes a length has.
+const LENGTH: usize = 4;
+
+impl LengthFrames {
+    /// Cuts frames of up to `bound` bytes ([`Limits::object_bytes`](crate::limits::Limits::object_bytes)).
+    pub const fn new(bound: usize) -> Self {
+        Self { bound, partial: Vec::new(), handed_out: false }
+    }
+
+    /// The next whole frame, without its length; `piece` is moved past what was taken. None: the piece is used up.
+    ///
+    /// # Errors
+    /// The frame is longer than the bound. The stream must be given up.
+    pub fn next_frame<'a, 'p: 'a>(&'a mut self, piece: &mut &'p [u8]) -> Result<Option<&'a [u8]>, Full> {
+        if core::mem::take(&mut self.handed_out) {
+            reuse(&mut self.partial);
+        }
+        if self.partial.is_empty()
+            && let Some(end) = self.end(piece)?
+            && let Some((frame, rest)) = piece.split_at_checked(end)
+        {
+            *piece = rest;
+            return Ok(Some(&frame[LENGTH..]));
+        }
+        self.take(piece, LENGTH);
+        let Some(end) = self.end(&self.partial)? else { return Ok(None) };
+        self.take(piece, end);
+        self.handed_out = self.partial.len() == end;
+        Ok(self.handed_out.then(|| &self.partial[LENGTH..]))
+    }
+
+    /// Where the frame ends that these bytes begin with, if they hold its length.
+    fn end(&self, bytes: &[u8]) -> Result<Option<usize>, Full> {
+        let Some(length) = bytes.first_chunk::<LENGTH>() else { return Ok(None) };
+        let length = u32::from_be_bytes(*length) as usize;
+        if length > self.bound {
+            return Err(Full { limit: "object_bytes", bound: self.bound });
+        }
+        Ok(Some(length.saturating_add(LENGTH)))
+    }
+
+    /// Fills what is partial up to a length.
+    fn take(&mut self, piece: &mut &[u8], length: usize) {
+        let missing = length.saturating_sub(self.partial.len()).min(piece.len());
+        let (taken, rest) = piece.split_at(missing);
+        self.partial.extend_from_slice(taken);
+        *piece = rest;
+    }
+}
+
 /// Empties a buffer; one that grew large for once is given back.
 pub(super) fn reuse(buffer: &mut Vec<u8>) {
     const KEPT: usize = 64 << 10;

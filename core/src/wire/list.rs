@@ -16,7 +16,7 @@ use crate::object::lenient::{Text, nullable};
 use crate::resource_version::ResourceVersion;
 
 /// What a list says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMeta {
     /// `kind`, such as `PodList`.
     pub kind: String,

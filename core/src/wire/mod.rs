@@ -7,11 +7,14 @@
 mod event;
 mod frame;
 mod list;
+mod protobuf_event;
+mod protobuf_list;
 mod scanner;
 mod status;
 
 pub(crate) use event::TypeText;
 pub use event::{Change, TypeMeta, WatchEvent};
-pub use frame::Frames;
+pub use frame::{Frames, LengthFrames};
 pub use list::{ListBody, ListMeta};
+pub use protobuf_list::ProtobufListBody;
 pub use status::{Status, StatusCause};

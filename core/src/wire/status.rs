@@ -8,7 +8,10 @@ use core::time::Duration;
 use serde::Deserialize;
 
 use crate::error::Malformed;
+use crate::json::Unexpected;
 use crate::object::lenient::{Text, nullable};
+use crate::protobuf::{Envelope, Fields};
+use crate::request::Encoding;
 
 /// What a controller looks at in a `metav1.Status`.
 ///
@@ -53,8 +56,7 @@ impl Status {
             code: wire.code,
             reason: wire.reason.0.into_owned(),
             message: wire.message.0.into_owned(),
-            retry_after: Some(Duration::from_secs(wire.details.retry_after_seconds.max(0).unsigned_abs()))
-                .filter(|d| !d.is_zero()),
+            retry_after: seconds(wire.details.retry_after_seconds),
             causes: wire.details.causes.into_iter().map(StatusCauseWire::into_cause).collect(),
         })
     }
@@ -64,9 +66,59 @@ impl Status {
         Self { code, ..Self::default() }
     }
 
+    /// Reads a status in protobuf, with its envelope. Of an object of another kind none is made.
+    ///
+    /// # Errors
+    /// The bytes are not such an envelope and message, or the kind is not `Status`.
+    pub fn decode_protobuf(bytes: &[u8]) -> Result<Self, Malformed> {
+        Self::from_envelope(&Envelope::read(bytes).map_err(|e| Malformed::new("status", e))?)
+    }
+
+    pub(super) fn from_envelope(envelope: &Envelope<'_>) -> Result<Self, Malformed> {
+        if envelope.kind != "Status" {
+            return Err(Malformed::new("status", format_args!("it is of kind {:?}", envelope.kind)));
+        }
+        Self::read(Fields::new(envelope.raw)).map_err(|e| Malformed::new("status", e))
+    }
+
+    /// Reads the message `metav1.Status`.
+    fn read(mut fields: Fields<'_>) -> Result<Self, Unexpected> {
+        let mut status = Self::default();
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                3 => status.message = value.text()?.into(),
+                4 => status.reason = value.text()?.into(),
+                5 => status.read_details(value.message()?)?,
+                6 => status.code = value.integer()?,
+                _ => {}
+            }
+        }
+        Ok(status)
+    }
+
+    fn read_details(&mut self, mut details: Fields<'_>) -> Result<(), Unexpected> {
+        while let Some((number, value)) = details.next()? {
+            match number {
+                4 => self.causes.push(StatusCause::read(value.message()?)?),
+                5 => self.retry_after = seconds(value.integer()?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The status that an answer with this HTTP code and body is. A body that is no status leaves the code.
     pub fn of_answer(code: u16, body: &[u8]) -> Self {
-        let mut status = Self::decode(body).unwrap_or_default();
+        Self::of_encoded_answer(code, Encoding::Json, body)
+    }
+
+    /// As [`of_answer`](Self::of_answer), of a body that is written in `encoding`.
+    pub fn of_encoded_answer(code: u16, encoding: Encoding, body: &[u8]) -> Self {
+        let status = match encoding {
+            Encoding::Json => Self::decode(body),
+            Encoding::Protobuf => Self::decode_protobuf(body),
+        };
+        let mut status = status.unwrap_or_default();
         if status.code == 0 {
             status.code = code;
         }
@@ -127,6 +179,27 @@ impl Status {
     fn is(&self, reason: &str, code: u16) -> bool {
         self.reason == reason || (self.code == code && !is_known_reason(&self.reason))
     }
+}
+
+impl StatusCause {
+    /// Reads the message `metav1.StatusCause`.
+    fn read(mut fields: Fields<'_>) -> Result<Self, Unexpected> {
+        let mut cause = Self::default();
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                1 => cause.reason = value.text()?.into(),
+                2 => cause.message = value.text()?.into(),
+                3 => cause.field = value.text()?.into(),
+                _ => {}
+            }
+        }
+        Ok(cause)
+    }
+}
+
+/// A time to wait, where it is more than zero.
+fn seconds(seconds: i64) -> Option<Duration> {
+    Some(Duration::from_secs(seconds.max(0).unsigned_abs())).filter(|d| !d.is_zero())
 }
 
 impl fmt::Display for Status {

@@ -167,7 +167,7 @@ fn a_refused_list_is_listed_again_and_a_refused_event_is_lost_but_told() {
 fn an_input_for_a_call_that_is_not_in_flight_changes_nothing() {
     let mut peer = Peer::watching(10, &[]);
     let old = peer.calls[0].1.id;
-    assert!(peer.reflector.handle_head(peer.now, old, Head { status: 500, retry_after: None }).is_err());
+    assert!(peer.reflector.handle_head(peer.now, old, Head::new(500)).is_err());
     assert!(peer.reflector.handle_body(peer.now, old, b"x\n", &mut peer.store).is_err());
     assert!(peer.reflector.handle_end(peer.now, old, &mut peer.store).is_err());
     assert!(peer.reflector.handle_failure(peer.now, old, Failure::Cut).is_err());
@@ -232,4 +232,23 @@ fn as_client_go_an_expired_watch_is_followed_by_a_pinned_list() {
     peer.send(event("ERROR", &status(410, "Expired")));
     peer.await_call();
     assert_eq!(peer.asked(), "list?resourceVersion=10");
+}
+
+#[test]
+fn another_way_of_recovery_holds_for_what_fails_from_then_on() {
+    let mut peer = Peer::new(|config| config.recovery = Recovery::ClientGo);
+    peer.answer(200, &list(10, &[]));
+    for (recovery, asked) in [
+        (Recovery::Prudent, "list?limit=500"),
+        (Recovery::ClientGo, "list?resourceVersion=10"),
+        (Recovery::Prudent, "list?limit=500"),
+    ] {
+        peer.reflector.set_recovery(recovery);
+        peer.answer(410, &status(410, "Expired"));
+        // What has failed already is dealt with as it was to be then.
+        peer.reflector.set_recovery(Recovery::ClientGo);
+        peer.await_call();
+        assert_eq!(peer.asked(), asked);
+        peer.answer(200, &list(10, &[]));
+    }
 }

@@ -195,7 +195,7 @@ impl Peer {
     }
 
     pub(crate) fn head(&mut self, status: u16, retry_after: Option<u64>) {
-        let head = Head { status, retry_after: retry_after.map(Duration::from_secs) };
+        let head = Head { retry_after: retry_after.map(Duration::from_secs), ..Head::new(status) };
         self.reflector.handle_head(self.now, self.id(), head).unwrap();
         self.drain();
     }

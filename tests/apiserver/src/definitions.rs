@@ -17,6 +17,26 @@ use crate::strategy::definition::FINALIZER;
 use crate::time::{Now, rfc3339};
 
 impl ApiServer {
+    /// Serves a kind that this server does not have, such as Deployments, from the `spec` of a CustomResourceDefinition; there is no object
+    /// that defines it. Its objects are kept, and nothing acts on them: it is for tests of what writes them.
+    ///
+    /// A kind of the same group and plural that was served so before, or by a definition, is replaced, and its objects stay. A definition
+    /// that is incomplete serves nothing.
+    pub fn serve_kind(&mut self, spec: &Value) {
+        if let Value::Object(definition) = json!({ "spec": spec }) {
+            self.serve_defined(&definition);
+        }
+    }
+
+    fn serve_defined(&mut self, definition: &Obj) {
+        let fresh = self.table_of(definition).is_none();
+        let table = Arc::make_mut(&mut self.kinds).define(custom::kinds(definition));
+        if fresh {
+            self.watchers.resize(self.watchers.len().max(table + 1), Vec::new());
+            self.store.clear(table);
+        }
+    }
+
     /// To be called after a definition was written.
     pub(crate) fn define(&mut self, now: Now, definition: &Object) {
         let time = rfc3339(now.wall);
@@ -31,12 +51,7 @@ impl ApiServer {
         let value = definition.value();
         let taken = self.kind_is_taken(&value);
         if !taken {
-            let fresh = self.table_of(&value).is_none();
-            let table = Arc::make_mut(&mut self.kinds).define(custom::kinds(&value));
-            if fresh {
-                self.watchers.resize(self.watchers.len().max(table + 1), Vec::new());
-                self.store.clear(table);
-            }
+            self.serve_defined(&value);
         }
         self.rewrite(now, DEFINITIONS, &definition.key, |v| set_status(v, taken, &time));
     }

@@ -30,31 +30,29 @@
 //! ```
 //! use sanskube_apiserver::{ApiServer, Config, Now, Request, Response};
 //! use serde_json::json;
+//! const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 //!
-//! /// The controller under test: labels every config map with how many keys it has.
+//! /// The controller under test: labels every config map with how many keys it has. An error is the status of a write that failed.
 //! fn reconcile(send: &mut impl FnMut(Request) -> Response) -> Result<(), u16> {
-//!     let list = send(Request::get("/api/v1/configmaps")).json().ok_or(0u16)?;
-//!     for map in list["items"].as_array().into_iter().flatten() {
-//!         let path = map["metadata"]["name"].as_str().map(|n| format!("/api/v1/namespaces/default/configmaps/{n}"));
-//!         let keys = map["data"].as_object().map_or(0, |d| d.len()).to_string();
+//!     let list = send(Request::get(MAPS)).json().ok_or(0u16)?;
+//!     list["items"].as_array().into_iter().flatten().try_for_each(|map| {
+//!         let keys = map["data"].as_object().map_or(0, |data| data.len()).to_string();
 //!         let patch = json!({ "metadata": { "labels": { "keys": keys } } }).to_string();
-//!         let request = Request::new("PATCH", &path.unwrap()).with_body("application/merge-patch+json", patch);
-//!         Some(send(request).status).filter(|s| *s != 200).map_or(Ok(()), Err)?;
-//!     }
-//!     Ok(())
+//!         let target = format!("{MAPS}/{}", map["metadata"]["name"].as_str().unwrap());
+//!         let request = Request::new("PATCH", &target).with_body("application/merge-patch+json", patch);
+//!         Some(send(request).status).filter(|status| *status != 200).map_or(Ok(()), Err)
+//!     })
 //! }
 //!
 //! let now = Now { monotonic: Default::default(), wall: "2026-01-01T00:00:00Z".parse().unwrap() };
 //! let mut api = ApiServer::new(Config::default(), now);
-//! let map = json!({ "metadata": { "name": "a" }, "data": { "x": "1", "y": "2" } }).to_string();
-//! let maps = "/api/v1/namespaces/default/configmaps";
-//! api.handle_request(now, &Request::new("POST", maps).with_body("application/json", map));
 //! api.faults_mut().fail_next("PATCH", "configmaps/a", 409);
 //! let mut send = |request| api.handle_request(now, &request).response().unwrap();
+//! let map = json!({ "metadata": { "name": "a" }, "data": { "x": "1", "y": "2" } }).to_string();
+//! send(Request::new("POST", MAPS).with_body("application/json", map));
 //! assert_eq!(reconcile(&mut send), Err(409)); // It notices a conflict,
 //! assert_eq!(reconcile(&mut send), Ok(())); // and does better the next time.
-//! let found = send(Request::get(&format!("{maps}/a"))).json().unwrap();
-//! assert_eq!(found["metadata"]["labels"]["keys"], "2");
+//! assert_eq!(send(Request::get(&format!("{MAPS}/a"))).json().unwrap()["metadata"]["labels"]["keys"], "2");
 //! ```
 //!
 //! Any other is given a port of this machine, and the test looks at what it does without going through HTTP:
@@ -126,7 +124,8 @@ pub mod kubelet;
 
 pub use change::Change;
 pub use config::{Config, Token};
-pub use http::{Server, ServerConfig};
+pub use http::{Bad, Incoming, RequestReader, Server, ServerConfig};
+pub use protobuf::encode as encode_protobuf;
 pub use request::{Request, Response};
 pub use server::{ApiServer, Reply, Stats};
 pub use time::Now;

@@ -37,6 +37,17 @@ fn number(tag: u32, n: i64, out: &mut Vec<u8>) {
     varint(n.cast_unsigned(), out);
 }
 
+/// The protobuf message of an object, without envelope. `message` is the name of its type with that of its package, such as `core.Pod`.
+///
+/// # Panics
+/// There is no such message.
+#[must_use]
+pub fn encode(message: &str, object: &Obj) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    self::message(schema().id(message), object, &mut bytes);
+    bytes
+}
+
 /// Appends an object with magic and envelope.
 pub(crate) fn envelope(kind: &str, api_version: &str, id: MessageId, value: &Obj, out: &mut Vec<u8>) {
     let mut raw = Vec::new();

@@ -4,15 +4,15 @@ use std::hint::black_box;
 use std::time::Instant as Clock;
 
 use sanskube::informer::Change;
-use sanskube::object::{ReplicaSet, ReplicaSetKind};
+use sanskube::object::{Decode, ReplicaSet, ReplicaSetKind, Resource};
 use sanskube::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, index_sets};
-use sanskube::request::CallId;
+use sanskube::request::{CallId, Encoding};
 use sanskube::store::Store;
 use sanskube::time::Now;
 use sanskube::workqueue::{Finish, Get, WorkQueue, rate};
 
 use crate::feed::Fed;
-use crate::{allocator, generator};
+use crate::{allocator, generator, protobuf};
 
 /// What an event costs.
 pub(crate) struct Churn {
@@ -20,10 +20,11 @@ pub(crate) struct Churn {
     pub(crate) allocations: f64,
 }
 
-pub(crate) fn run(pods: usize) -> crate::Result {
-    let (mut fed, watch) = watched(pods);
-    let lines = lines(pods, 20_000);
-    let Churn { seconds, allocations } = churn(&mut fed, watch, &lines);
+pub(crate) fn run(pods: usize, encoding: Encoding) -> crate::Result {
+    let (mut fed, _) = watched(pods);
+    let watch = fed.reopen(encoding);
+    let events = events(pods, 20_000, encoding);
+    let Churn { seconds, allocations } = churn(&mut fed, watch, &events);
     println!(
         "sanskube: {pods} pods, {:.0} events/s, {:.2} µs and {allocations:.2} allocations an event",
         1.0 / seconds,
@@ -34,7 +35,7 @@ pub(crate) fn run(pods: usize) -> crate::Result {
 
 /// An informer with so many pods, and the watch it has open. The list is made while it is taken in.
 pub(crate) fn watched(pods: usize) -> (Fed, CallId) {
-    let mut fed = Fed::new();
+    let mut fed = Fed::new(Encoding::Json);
     list(&mut fed, pods, |_| 0);
     fed.drain();
     let watch = fed.open();
@@ -58,28 +59,42 @@ pub(crate) fn list(fed: &mut Fed, pods: usize, changes: impl Fn(usize) -> usize)
 /// Lines of a watch that tell of `count` changes of pods among the first `pods`, in no obvious order.
 pub(crate) fn lines(pods: usize, count: usize) -> Vec<String> {
     let line = |nth: usize| {
-        let pod = generator::pod(nth * 7919 % pods, 1 + nth / pods);
+        let pod = generator::pod(nth * 7919 % pods, 2 + nth / pods);
         // What a watch sends has a kind, which the items of a list have not.
         format!("{{\"type\":\"MODIFIED\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",{}}}\n", &pod[1..])
     };
     (0..count).map(line).collect()
 }
 
+/// The same in an encoding.
+pub(crate) fn events(pods: usize, count: usize, encoding: Encoding) -> Vec<Vec<u8>> {
+    match encoding {
+        Encoding::Json => lines(pods, count).into_iter().map(String::into_bytes).collect(),
+        Encoding::Protobuf => protobuf::frames(pods, count),
+    }
+}
+
 /// Feeds the events one by one, the first tenth unmeasured.
-pub(crate) fn churn(fed: &mut Fed, watch: CallId, lines: &[String]) -> Churn {
+pub(crate) fn churn(fed: &mut Fed, watch: CallId, events: &[Vec<u8>]) -> Churn {
     let mut controller = ReplicaSetController::new(ReplicaSetOptions::new(ReplicaSetKind::ReplicaSet));
     let mut sets = Store::<ReplicaSet>::new();
     index_sets(&mut sets);
+    for nth in (0..fed.informer.store().len()).step_by(20) {
+        let set = ReplicaSet::decode(generator::set(nth).as_bytes(), &Resource::REPLICA_SETS).expect("a set is JSON");
+        let _ = sets.add(set).expect("there is no key function");
+    }
     let mut queue = WorkQueue::new(rate::default_controller());
     let now = Now::default();
-    let (warm, measured) = lines.split_at(lines.len() / 10);
-    let mut apply = |line: &String| {
-        fed.body(watch, line.as_bytes());
+    let (warm, measured) = events.split_at(events.len() / 10);
+    let mut woken = 0;
+    let mut apply = |event: &Vec<u8>| {
+        fed.body(watch, event);
         while let Some((_, change)) = fed.change() {
             let Change::Update { old, new } = change else { panic!("every event is of a pod that is known") };
             let caches = Caches { pods: fed.informer.store(), sets: &sets };
             for key in black_box(controller.handle_pod_updated(&old, &new, caches, now)).now {
                 queue.add(now.instant, key);
+                woken += 1;
             }
         }
         while let Get::Item(key) = queue.poll_get(now.instant) {
@@ -89,9 +104,7 @@ pub(crate) fn churn(fed: &mut Fed, watch: CallId, lines: &[String]) -> Churn {
     warm.iter().for_each(&mut apply);
     let (before, start) = (allocator::counts(), Clock::now());
     measured.iter().for_each(&mut apply);
-    let events = measured.len().max(1) as f64;
-    Churn {
-        seconds: start.elapsed().as_secs_f64() / events,
-        allocations: (allocator::counts().calls - before.calls) as f64 / events,
-    }
+    let (seconds, after, count) = (start.elapsed().as_secs_f64(), allocator::counts(), measured.len().max(1) as f64);
+    assert!(woken >= events.len(), "every event wakes the set of its pod");
+    Churn { seconds: seconds / count, allocations: (after.calls - before.calls) as f64 / count }
 }

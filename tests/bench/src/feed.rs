@@ -6,7 +6,7 @@ use sanskube::key::Key;
 use sanskube::object::{Pod, Resource};
 use sanskube::reflector::Config;
 use sanskube::replicaset::index_pods;
-use sanskube::request::{CallId, CallIds, Head};
+use sanskube::request::{CallId, CallIds, Encoding, Head};
 use sanskube::store::Store;
 use sanskube::time::Now;
 
@@ -18,20 +18,22 @@ pub(crate) struct Fed {
     pub(crate) informer: Informer<Pod>,
     handler: HandlerId,
     ids: CallIds,
+    /// What its server writes.
+    encoding: Encoding,
     now: Now,
 }
 
 const ANSWERED: &str = "the call is in flight";
 
 impl Fed {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(encoding: Encoding) -> Self {
         let mut store = Store::new();
         index_pods(&mut store);
         let queue = Queue::InOrder(InOrderFifo::new(None, None).with_atomic_lists().with_bookmarks());
-        let mut informer = Informer::with_queue(Config::new(Resource::PODS), queue, store);
+        let mut informer = Informer::with_queue(Config { encoding, ..Config::new(Resource::PODS) }, queue, store);
         let now = Now::default();
         let handler = informer.add_handler(now, HandlerOptions::default());
-        Self { informer, handler, ids: CallIds::default(), now }
+        Self { informer, handler, ids: CallIds::default(), encoding, now }
     }
 
     /// Waits for what it asks next, and opens the answer.
@@ -42,8 +44,20 @@ impl Fed {
                 None => self.now = self.now.after(std::time::Duration::from_secs(1)),
             }
         };
-        self.informer.handle_head(self.now, call, Head { status: 200, retry_after: None }).expect(ANSWERED);
+        let head = Head { encoding: self.encoding, ..Head::new(200) };
+        self.informer.handle_head(self.now, call, head).expect(ANSWERED);
         call
+    }
+
+    /// Ends the watch in good order and opens the next one, which is written in this.
+    pub(crate) fn reopen(&mut self, encoding: Encoding) -> CallId {
+        if let Some(watch) = self.informer.in_flight() {
+            // One that is very short and has told nothing is a failure.
+            self.now = self.now.after(std::time::Duration::from_secs(2));
+            self.end(watch);
+        }
+        self.encoding = encoding;
+        self.open()
     }
 
     /// A piece of the answer.

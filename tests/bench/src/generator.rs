@@ -22,23 +22,18 @@ pub(crate) fn write_list(count: usize, out: &mut impl io::Write) -> io::Result<(
     out.write_all(b"]}\n")
 }
 
+/// The ReplicaSet of the n-th pod.
+pub(crate) fn set(n: usize) -> String {
+    let Names { set, namespace, app, hash, .. } = Names::of(n, 0);
+    let uid = uuid((set as u64) << 32 | 7);
+    format!(
+        r#"{{"metadata":{{"namespace":"{namespace}","name":"{app}-{hash}","uid":"{uid}","resourceVersion":"1","generation":1}},"spec":{{"replicas":20,"selector":{{"matchLabels":{{"pod-template-hash":"{hash}"}}}},"template":{{"metadata":{{"labels":{{"pod-template-hash":"{hash}"}}}}}}}}}}"#
+    )
+}
+
 /// The n-th pod, after so many changes of its status.
 pub(crate) fn pod(n: usize, changes: usize) -> String {
-    let set = n / 20;
-    let hash = suffix(set as u64, 10);
-    let app =
-        format!("{}-{}", ["checkout", "catalogue", "gateway", "billing", "search", "mailer", "audit"][set % 7], set);
-    let names = Names {
-        n,
-        changes,
-        set,
-        name: format!("{app}-{hash}-{}", suffix(n as u64 ^ 0xabcd_ef12, 5)),
-        namespace: format!("team-{}", set / 10),
-        node: format!("ip-10-{}-{}.eu-central-1.compute.internal", n / 100 / 256, n / 100 % 256),
-        app,
-        hash,
-    };
-    names.pod()
+    Names::of(n, changes).pod()
 }
 
 struct Names {
@@ -53,6 +48,26 @@ struct Names {
 }
 
 impl Names {
+    fn of(n: usize, changes: usize) -> Self {
+        let set = n / 20;
+        let hash = suffix(set as u64, 10);
+        let app = format!(
+            "{}-{}",
+            ["checkout", "catalogue", "gateway", "billing", "search", "mailer", "audit"][set % 7],
+            set
+        );
+        Self {
+            n,
+            changes,
+            set,
+            name: format!("{app}-{hash}-{}", suffix(n as u64 ^ 0xabcd_ef12, 5)),
+            namespace: format!("team-{}", set / 10),
+            node: format!("ip-10-{}-{}.eu-central-1.compute.internal", n / 100 / 256, n / 100 % 256),
+            app,
+            hash,
+        }
+    }
+
     fn pod(&self) -> String {
         let mut json = String::with_capacity(10_000);
         json.push('{');

@@ -2,6 +2,7 @@
 
 use std::time::Instant as Clock;
 
+use sanskube::request::Encoding;
 use serde::de::IgnoredAny;
 
 use crate::allocator;
@@ -19,12 +20,14 @@ pub(crate) struct Ingest {
     pub(crate) calls: f64,
 }
 
-/// Reads the file and prints a line; first one for what only skipping the same bytes costs.
-pub(crate) fn run(file: &str) -> crate::Result {
+/// Reads the file and prints a line; first one for what only skipping the same JSON costs.
+pub(crate) fn run(file: &str, encoding: Encoding) -> crate::Result {
     let list = std::fs::read(file)?;
     let megabytes = list.len() as f64 / 1e6;
-    println!("skipping: {:.1} MB/s", megabytes / skip(&list)?);
-    let Ingest { objects, seconds, bytes, peak, calls } = ingest(&list);
+    if encoding == Encoding::Json {
+        println!("skipping: {:.1} MB/s", megabytes / skip(&list)?);
+    }
+    let Ingest { objects, seconds, bytes, peak, calls } = ingest(&list, encoding);
     println!(
         "sanskube: {objects} objects, {:.0} objects/s, {:.1} MB/s, {bytes} bytes an object, peak {peak} bytes an object, {calls:.1} allocations an object",
         objects as f64 / seconds,
@@ -40,11 +43,11 @@ pub(crate) fn skip(list: &[u8]) -> Result<f64, serde_json::Error> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-pub(crate) fn ingest(list: &[u8]) -> Ingest {
+pub(crate) fn ingest(list: &[u8], encoding: Encoding) -> Ingest {
     let before = allocator::counts();
     allocator::reset_peak();
     let start = Clock::now();
-    let mut fed = Fed::new();
+    let mut fed = Fed::new(encoding);
     fed.list(list);
     let told = fed.drain();
     let seconds = start.elapsed().as_secs_f64();

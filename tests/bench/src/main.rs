@@ -1,25 +1,30 @@
 //! `sanskube-bench`: measures sanskube.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::process::ExitCode;
+
+use sanskube::request::Encoding;
 
 mod allocator;
 mod churn;
 mod feed;
 mod generator;
 mod ingest;
+mod protobuf;
 mod queue;
 mod scale;
 mod settled;
 mod table;
+mod whole;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-const USAGE: &str = "usage: sanskube-bench generate COUNT FILE | ingest FILE | churn PODS | settled | queue | scale MOST | table [MOST]";
+const USAGE: &str = "usage: sanskube-bench generate COUNT FILE [--format json|proto] | ingest FILE [--format json|proto] | churn PODS [--format json|proto]
+     | settled | queue | scale MOST | whole SANSKUBE [KUBE-CONTROLLER-MANAGER] | table [MOST]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,16 +39,32 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[&str]) -> Result {
     match arguments {
-        ["generate", count, file] => {
-            Ok(generator::write_list(count.parse()?, &mut BufWriter::new(File::create(file)?))?)
+        ["generate", count, file, format @ ..] => {
+            let (count, mut file) = (count.parse()?, BufWriter::new(File::create(file)?));
+            match encoding(format)? {
+                Encoding::Json => generator::write_list(count, &mut file)?,
+                Encoding::Protobuf => protobuf::write_list(count, &mut file)?,
+            }
+            Ok(file.flush()?)
         }
-        ["ingest", file] => ingest::run(file),
-        ["churn", pods] => churn::run(pods.parse()?),
+        ["ingest", file, format @ ..] => ingest::run(file, encoding(format)?),
+        ["churn", pods, format @ ..] => churn::run(pods.parse()?, encoding(format)?),
         ["settled"] => settled::run(),
         ["queue"] => queue::run(),
         ["scale", most] => scale::run(most.parse()?),
+        ["whole", ours] => whole::run(ours, None),
+        ["whole", ours, theirs] => whole::run(ours, Some(theirs)),
         ["table"] => table::run(100_000),
         ["table", most] => table::run(most.parse()?),
+        _ => Err(USAGE.into()),
+    }
+}
+
+/// What is to be read or written; JSON where nothing is said.
+fn encoding(format: &[&str]) -> Result<Encoding> {
+    match format {
+        [] | ["--format", "json"] => Ok(Encoding::Json),
+        ["--format", "proto"] => Ok(Encoding::Protobuf),
         _ => Err(USAGE.into()),
     }
 }

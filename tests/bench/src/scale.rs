@@ -1,7 +1,9 @@
 //! `scale`: what a pod takes and an event costs as a cluster grows, and what a list costs that is taken in again.
 
+use sanskube::request::Encoding;
+
 use crate::allocator;
-use crate::churn::{Churn, churn, lines, list, watched};
+use crate::churn::{Churn, churn, events, list, watched};
 
 /// One pod in so many has changed when a list is taken in again.
 const CHANGED: usize = 20;
@@ -41,6 +43,6 @@ pub(crate) fn size(pods: usize) -> Size {
     let peak = allocator::counts().peak - before;
     assert_eq!(fed.drain(), pods.div_ceil(CHANGED), "what has changed is told");
     let watch = fed.open();
-    let event = churn(&mut fed, watch, &lines(pods, 5_000));
+    let event = churn(&mut fed, watch, &events(pods, 5_000, Encoding::Json));
     Size { pods, bytes: held / pods, relist: peak as f64 / held as f64, event }
 }

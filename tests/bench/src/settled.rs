@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant as Clock};
 
 use sanskube::key::Key;
-use sanskube::object::{Decode, Pod, ReplicaSet, ReplicaSetKind, Resource, Shared};
+use sanskube::object::{Common, Decode, Pod, ReplicaSet, ReplicaSetKind, Resource, Shared};
 use sanskube::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, index_pods, index_sets};
 use sanskube::store::Store;
 use sanskube::time::{Now, Timestamp};
@@ -64,7 +64,7 @@ fn caches() -> crate::Result<(Store<Pod>, Store<ReplicaSet>, Key)> {
             "spec":{{"nodeName":"n"}},"status":{{"phase":"Running","conditions":[{{"type":"Ready","status":"True",
             "lastTransitionTime":"2026-03-14T00:01:00Z"}}]}}}}"#
         );
-        let _ = pods.add(Pod::decode_first(pod.as_bytes(), &Resource::PODS, &mut shared)?.0)?;
+        let _ = pods.add(Pod::decode_first(pod.as_bytes(), &Resource::PODS, &mut Common::new(&mut shared))?.0)?;
     }
     Ok((pods, sets, Key::new("shop", "web")))
 }

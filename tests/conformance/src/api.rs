@@ -16,6 +16,7 @@ mod replay;
 mod target;
 mod unify;
 
+pub(crate) use replay::is_watch;
 pub use replay::run;
 pub use target::{Http, InProcess, Target};
 

@@ -1,10 +1,8 @@
 //! The recorded scenarios, as tests: each played in a world with virtual time.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use sanskube_apiserver::{Config, Server, ServerConfig};
-use sanskube_conformance::scenarios::{Place, Remote, run_file};
+use sanskube_conformance::scenarios::{Place, run_file};
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/scenarios").join(format!("{name}.json.gz"))
@@ -85,36 +83,37 @@ scenarios! {
     user_deletes_unscheduled_pod,
 }
 
-/// Plays a scenario with a real controller and a real server: sockets, threads and the clock on the wall.
+/// Plays a scenario with `sanskube run`: processes, sockets and the clock on the wall.
 fn play_over_http(name: &str) -> bool {
-    let garbage_collector = name.starts_with("gc_");
-    let controllers_delay = Duration::from_millis(100);
-    let api = Config { garbage_collector, namespace_controller: false, controllers_delay, ..Config::default() };
-    let server = Server::start(ServerConfig { api, ..ServerConfig::default() }).expect("a free port");
-    let remote = Remote::known(&server.url(), garbage_collector, false);
-    run_file(&path(name), &Place::Server(remote))
+    let controller = PathBuf::from(env!("CARGO_BIN_EXE_sanskube-conformance"));
+    run_file(&path(name), &Place::Http { controller, remote: None })
 }
 
-#[test]
-fn adoption_over_http() {
-    assert!(play_over_http("orphans_adopted_too_many"), "see the differences above");
+/// One test a scenario that is played over HTTP too.
+macro_rules! over_http {
+    ($($test:ident: $name:literal),* $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                assert!(play_over_http($name), "see the differences above");
+            }
+        )*
+    };
 }
 
-#[test]
-fn a_controller_killed_over_http() {
-    assert!(play_over_http("controller_killed_mid_scale"), "see the differences above");
-}
-
-#[test]
-fn scaling_over_http() {
-    assert!(play_over_http("create_one_default"), "see the differences above");
+over_http! {
+    a_controller_killed_over_http: "controller_killed_mid_scale",
+    a_server_killed_over_http: "apiserver_killed_mid_scale",
+    a_server_that_was_down_over_http: "apiserver_down_while_idle",
+    adoption_over_http: "orphans_adopted_too_many",
+    garbage_collected_over_http: "gc_foreground",
+    replication_controllers_over_http: "rc_scale_up_and_down",
+    scaling_over_http: "create_one_default",
 }
 
 #[test]
 #[ignore = "takes minutes of real time"]
 fn every_scenario_over_http() {
-    // A server behind a URL cannot be killed.
-    let names = NAMES.iter().filter(|name| !name.starts_with("apiserver_"));
-    let wrong: Vec<&&str> = names.filter(|name| !play_over_http(name)).collect();
+    let wrong: Vec<&&str> = NAMES.iter().filter(|name| !play_over_http(name)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }

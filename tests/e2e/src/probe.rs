@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sanskube::error::Misuse;
 use sanskube::machine::{Input, Machine, Output};
-use sanskube::request::{Call, CallId, CallIds, Failure, Head, Method, Request};
+use sanskube::request::{Call, CallId, CallIds, Encoding, Failure, Head, Method, Request};
 use sanskube::time::{Instant, Now};
 
 /// What came back for one call.
@@ -37,6 +37,7 @@ pub struct Probe {
 struct Planned {
     request: Request,
     watch: bool,
+    accept: Encoding,
     cancel_after_body: bool,
     silence: Duration,
     /// Not to be made before so many of something have happened.
@@ -71,6 +72,15 @@ impl Probe {
         self.plan(Request::get(path.into()), true, false)
     }
 
+    /// Asks for the answer of the last call added in this.
+    #[must_use]
+    pub fn accept(mut self, encoding: Encoding) -> Self {
+        if let Some(last) = self.waiting.back_mut() {
+            last.accept = encoding;
+        }
+        self
+    }
+
     /// Cancels the last call added when it has not ended after this time.
     #[must_use]
     pub fn patience(mut self, silence: Duration) -> Self {
@@ -98,6 +108,7 @@ impl Probe {
         self.waiting.push_back(Planned {
             request,
             watch,
+            accept: Encoding::Json,
             cancel_after_body,
             silence: Duration::from_secs(60),
             gate: None,
@@ -152,7 +163,8 @@ impl Machine for Probe {
         }
         let Some(planned) = self.waiting.pop_front() else { return Output::Stopped };
         let (id, deadline) = (self.ids.next_id(), now.instant + planned.silence);
-        let call = Call { id, request: planned.request.clone(), watch: planned.watch, deadline };
+        let call =
+            Call { id, request: planned.request.clone(), watch: planned.watch, accept: planned.accept, deadline };
         self.deadline = Some(deadline);
         self.seen.entry(id).or_default();
         self.current = Some((id, planned));

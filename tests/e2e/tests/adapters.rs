@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sanskube::request::{Failure, Head, Method};
+use sanskube::request::{Encoding, Failure, Head, Method};
 use sanskube_e2e::adapter::adapters;
 use sanskube_e2e::probe::Probe;
 use sanskube_e2e::script::{Script, Sight, Step};
 
-const OK: Option<Head> = Some(Head { status: 200, retry_after: None });
+const OK: Option<Head> = Some(Head::new(200));
 
 /// Plays the script with each adapter, lets `check` look at what came back, and compares the requests of both.
 fn play(steps: &[Step], probe: fn() -> Probe, check: impl Fn(&Probe)) -> Vec<Sight> {
@@ -69,7 +69,7 @@ fn calls_carry_bodies_both_ways_and_share_a_connection() {
         assert_eq!((probe.nth(0).head, &probe.nth(0).body[..], probe.nth(0).end), (OK, &b"{}"[..], Some(Ok(()))));
         assert_eq!((probe.nth(1).head.unwrap().status, &probe.nth(1).body[..]), (201, &b"made"[..]));
         assert_eq!((probe.nth(2).head.unwrap().status, probe.nth(2).end), (404, Some(Ok(()))));
-        let head = Head { status: 429, retry_after: Some(Duration::from_secs(7)) };
+        let head = Head { retry_after: Some(Duration::from_secs(7)), ..Head::new(429) };
         assert_eq!((probe.nth(3).head, &probe.nth(3).body[..]), (Some(head), &b"later"[..]));
     });
     assert_eq!(seen.iter().filter(|sight| **sight == Sight::Connected).count(), 1, "{seen:?}");
@@ -77,6 +77,41 @@ fn calls_carry_bodies_both_ways_and_share_a_connection() {
     assert_eq!(delete[0], "DELETE /api/v1/namespaces/a/pods/b HTTP/1.1");
     assert!(delete.contains(&"content-type: application/json".to_owned()), "{delete:?}");
     assert_eq!(body, b"{\"kind\":\"DeleteOptions\"}");
+}
+
+#[test]
+fn answers_are_asked_for_and_told_in_what_they_are_written_in() {
+    const TYPE: &str = "200 OK\r\ncontent-type: application/vnd.kubernetes.protobuf";
+    let steps = [
+        // Connections are served one after the other, and a watch may have one of its own.
+        Step::AnswerAndClose(answer(&format!("{TYPE}\r\nconnection: close"), b"k8s\0")),
+        Step::AnswerAndClose(answer(&format!("{TYPE};stream=watch\r\nconnection: close"), b"")),
+        Step::Answer(answer("200 OK\r\ncontent-type: application/json", b"{}")),
+        Step::Answer(answer("200 OK", b"{}")),
+    ];
+    let probe = || {
+        Probe::new()
+            .call(Method::Get, "/a", b"")
+            .accept(Encoding::Protobuf)
+            .watch("/b")
+            .accept(Encoding::Protobuf)
+            .call(Method::Get, "/c", b"")
+            .accept(Encoding::Protobuf)
+            .call(Method::Get, "/d", b"")
+    };
+    let seen = play(&steps, probe, |probe| {
+        let told: Vec<Encoding> = (0..4).map(|nth| probe.nth(nth).head.unwrap().encoding).collect();
+        assert_eq!(told, [Encoding::Protobuf, Encoding::Protobuf, Encoding::Json, Encoding::Json]);
+    });
+    let accepted: Vec<&str> = requests(&seen)
+        .into_iter()
+        .map(|sight| {
+            let Sight::Request(head, _) = sight else { unreachable!("they are all requests") };
+            head.iter().find_map(|line| line.strip_prefix("accept: ")).unwrap()
+        })
+        .collect();
+    let protobuf = "application/vnd.kubernetes.protobuf, application/json";
+    assert_eq!(accepted, [protobuf, protobuf, protobuf, "application/json"]);
 }
 
 #[test]
@@ -161,6 +196,19 @@ fn a_connection_that_the_server_closed_meanwhile_is_not_used_again() {
     };
     let seen = play_on(&steps, probe, |probe| {
         assert_eq!((&probe.nth(0).body[..], &probe.nth(1).body[..]), (&b"1"[..], &b"2"[..]));
+    });
+    assert_eq!(seen.iter().filter(|sight| **sight == Sight::Connected).count(), 2, "{seen:?}");
+}
+
+// CASES C-13: a server that wants to be rid of a client says so.
+#[test]
+fn a_connection_that_the_server_does_not_want_to_keep_is_not_used_again() {
+    let busy = answer("429 Too Many Requests\r\nretry-after: 1\r\nconnection: close", b"later");
+    let steps = [Step::Answer(busy), Step::Answer(answer("200 OK", b"now"))];
+    let probe = || Probe::new().call(Method::Get, "/api/v1/pods", b"").call(Method::Get, "/api/v1/pods", b"");
+    let seen = play(&steps, probe, |probe| {
+        assert_eq!((probe.nth(0).head.unwrap().status, probe.nth(0).end), (429, Some(Ok(()))));
+        assert_eq!((&probe.nth(1).body[..], probe.nth(1).end), (&b"now"[..], Some(Ok(()))));
     });
     assert_eq!(seen.iter().filter(|sight| **sight == Sight::Connected).count(), 2, "{seen:?}");
 }

@@ -1,10 +1,12 @@
 //! The deployment's manifest: its flags are ours, and its pods can be run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use sanskube_apiserver::Request;
 use sanskube_e2e::cluster::{Cluster, REPLICA_SETS};
 use sanskube_e2e::http::get;
+use sanskube_e2e::kubectl::Kubectl;
 use sanskube_e2e::process::{Process, wait_until};
 use sanskube_e2e::soak::status_address;
 use serde_json::{Value, json};
@@ -74,4 +76,61 @@ fn its_pods_are_valid_and_its_names_go_together() {
     let (status, said) = Process::start(SANSKUBE, &["run", "--once", "--server", &cluster.server.url()]).finish();
     assert!(status.success(), "{said:#?}");
     assert_eq!(cluster.get(&format!("{path}/sanskube"))["status"]["availableReplicas"], 2);
+}
+
+#[test]
+fn kubectl_applies_the_manifests_and_finds_nothing_to_change_the_second_time() {
+    let Some(kubectl) = Kubectl::start() else { return };
+    kubectl.cluster.server.with_api(|api, _| KINDS.iter().for_each(|kind| api.serve_kind(&kind.spec())));
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapter-blocking/deploy");
+    let directory = directory.to_str().expect("the folder has a plain name");
+    let objects = ["serviceaccount.yaml", "rbac.yaml", "deployment.yaml"].map(manifest).concat();
+    let lines = |verb: &str| {
+        let line = |object: &Value| {
+            let (group, _) = object["apiVersion"].as_str()?.rsplit_once('/').unwrap_or_default();
+            let dot = if group.is_empty() { "" } else { "." };
+            let kind = object["kind"].as_str()?.to_lowercase();
+            Some(format!("{kind}{dot}{group}/{} {verb}", object["metadata"]["name"].as_str()?))
+        };
+        objects.iter().map(|object| line(object).expect("an object has a kind and a name")).collect::<BTreeSet<_>>()
+    };
+    let apply = |how: &str| {
+        let said = kubectl.run_with(&format!("apply {how} -f"), &[directory]);
+        said.lines().map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(apply(""), lines("created"));
+    assert_eq!(apply(""), lines("unchanged"));
+    assert_eq!(apply("--server-side --force-conflicts"), lines("serverside-applied"));
+    let kept = kubectl.cluster.get("/apis/apps/v1/namespaces/kube-system/deployments/sanskube");
+    assert_eq!(kept["spec"]["replicas"], 2);
+}
+
+/// A kind that the manifests have and the in-memory server has not.
+struct StoredKind {
+    group: &'static str,
+    kind: &'static str,
+    scope: &'static str,
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const KINDS: [StoredKind; 6] = [
+    StoredKind { group: "", kind: "ServiceAccount", scope: "Namespaced" },
+    StoredKind { group: "apps", kind: "Deployment", scope: "Namespaced" },
+    StoredKind { group: RBAC, kind: "ClusterRole", scope: "Cluster" },
+    StoredKind { group: RBAC, kind: "ClusterRoleBinding", scope: "Cluster" },
+    StoredKind { group: RBAC, kind: "Role", scope: "Namespaced" },
+    StoredKind { group: RBAC, kind: "RoleBinding", scope: "Namespaced" },
+];
+
+impl StoredKind {
+    fn spec(&self) -> Value {
+        let singular = self.kind.to_lowercase();
+        json!({
+            "group": self.group,
+            "scope": self.scope,
+            "names": {"kind": self.kind, "listKind": format!("{}List", self.kind), "plural": format!("{singular}s"), "singular": singular},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+        })
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sanskube::manager::{Config, Manager};
-use sanskube::request::{CallId, Method};
+use sanskube::request::{CallId, Encoding, Method};
 use sanskube_e2e::adapter::adapters;
 use sanskube_e2e::cluster::Cluster;
 use sanskube_e2e::transcript::Transcript;
@@ -24,13 +24,20 @@ fn pods(cluster: &Cluster) -> Vec<String> {
 
 #[test]
 fn both_adapters_send_the_same_and_the_same_pods_come_of_it() {
+    for encoding in [Encoding::Json, Encoding::Protobuf] {
+        compare(encoding);
+    }
+}
+
+/// Runs a manager that reads pods in this with each adapter.
+fn compare(encoding: Encoding) {
     let [blocking, smol] = adapters().map(|(name, drive)| {
         println!("with the {name} adapter");
         let cluster = Cluster::start();
         for (set, replicas) in [("web", 3), ("db", 1), ("none", 0), ("many", 20)] {
             cluster.create_set(set, replicas);
         }
-        let manager = Manager::new(&Config { seed: 7, ..Config::default() });
+        let manager = Manager::new(&Config { seed: 7, encoding, ..Config::default() });
         let mut transcript = Transcript::new(manager, Manager::all_ready);
         drive(&cluster.server.url(), &mut transcript);
         (transcript.into_requests(), pods(&cluster))

@@ -55,12 +55,20 @@ fn what_trying_again_does_not_change_is_said_and_ends_it() {
 
 #[test]
 fn once_ends_when_every_set_is_ready() {
-    let cluster = Cluster::start();
-    cluster.create_set("web", 5);
-    cluster.create_set("cache", 3);
-    let (status, said) = Process::start(SANSKUBE, &["run", "--once", "--server", &cluster.server.url()]).finish();
-    assert!(status.success(), "{said:#?}");
-    assert_eq!((cluster.available("web"), cluster.available("cache")), (5, 3));
+    for content_type in ["json", "protobuf"] {
+        let cluster = Cluster::start();
+        cluster.create_set("web", 5);
+        cluster.create_set("cache", 3);
+        let args = ["run", "--once", "--content-type", content_type, "--server", &cluster.server.url()];
+        let (status, said) = Process::start(SANSKUBE, &args).finish();
+        assert!(status.success(), "{said:#?}");
+        assert_eq!((cluster.available("web"), cluster.available("cache")), (5, 3));
+        // From a cache that is filled by a list.
+        cluster.scale("web", 2);
+        let (status, said) = Process::start(SANSKUBE, &args).finish();
+        assert!(status.success(), "{said:#?}");
+        assert_eq!((cluster.available("web"), cluster.available("cache")), (2, 3));
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Wire {
     }
 
     fn head(&mut self, call: CallId, status: u16) {
-        self.give(Input::Head { call, head: Head { status, retry_after: None } });
+        self.give(Input::Head { call, head: Head::new(status) });
     }
 
     fn bytes(&mut self, call: CallId, bytes: &[u8]) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sanskube::machine::{Answer, Machine, Part};
-use sanskube::request::{Call, CallId, Failure, Head};
+use sanskube::request::{Call, CallId, Encoding, Failure, Head};
 use sanskube_apiserver::{Reply, Response, WatchId, WatchState};
 
 use crate::client::ClientId;
@@ -19,7 +19,8 @@ impl<M: Machine> World<M> {
             return self.answer(client, call.id, Part::Failed(Failure::Refused), Duration::ZERO);
         }
         let mut request = sanskube_apiserver::Request::new(call.request.method.as_str(), &call.request.path)
-            .with_header("user-agent", &client.agent());
+            .with_header("user-agent", &client.agent())
+            .with_header("accept", call.accept.accept());
         if !call.request.body.is_empty() {
             request = request.with_body(call.request.content_type, call.request.body.clone());
         }
@@ -99,5 +100,6 @@ impl<M: Machine> World<M> {
 
 fn head_of(response: &Response) -> Head {
     let retry_after = response.header("retry-after").and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
-    Head { status: response.status, retry_after }
+    let encoding = Encoding::of_content_type(response.header("content-type"));
+    Head { status: response.status, retry_after, encoding }
 }

@@ -160,7 +160,7 @@ impl fmt::Display for Deed {
 
 #[cfg(test)]
 mod tests {
-    use sanskube::request::{Failure, Head};
+    use sanskube::request::{Encoding, Failure, Head};
     use sanskube::time::{Instant, Timestamp};
 
     use super::*;
@@ -182,7 +182,13 @@ mod tests {
 
     fn call(id: u64, method: Method, path: &str) -> Call {
         let request = Request { method, ..Request::get(path.into()) };
-        Call { id: CallId(id), request, watch: path.contains("watch=1"), deadline: Instant::ZERO }
+        Call {
+            id: CallId(id),
+            request,
+            watch: path.contains("watch=1"),
+            accept: Encoding::Json,
+            deadline: Instant::ZERO,
+        }
     }
 
     /// What is written down of these calls, all answered with a status.
@@ -191,7 +197,7 @@ mod tests {
         let mut machine = Recorded::new(Caller(calls), ledger.clone());
         while let Output::Call(_) = machine.poll_output(NOW) {}
         for id in 0..count {
-            let head = Head { status, retry_after: None };
+            let head = Head::new(status);
             machine.handle_input(NOW, Input::Head { call: CallId(id), head }).unwrap();
         }
         ledger.read()

@@ -6,6 +6,7 @@ use crate::object::{Decode, Resource};
 use crate::rand::SplitMix64;
 
 mod oracle;
+mod protobuf;
 
 fn read(json: &[u8]) -> Result<Pod, crate::error::Malformed> {
     Pod::decode(json, &Resource::PODS)
@@ -32,6 +33,17 @@ fn what_the_order_of_deletion_needs_is_read_and_the_rest_skipped() {
     assert_eq!(pod.restarts(), Restarts { regular: 5, sidecar: 3 });
     assert_eq!(pod.deletion_cost(), -5);
     assert_eq!(pod.labels().get("app"), Some("web"));
+}
+
+#[test]
+fn of_a_member_that_stands_twice_a_pod_has_the_last_value_and_another_object_is_refused() {
+    let json = br#"{"metadata":{"name":"a","name":"b","namespace":"n","labels":{"x":"1"},"labels":{"y":"2"}},"metadata":{"uid":"u","uid":"v"},
+        "status":{"phase":"Running","phase":"Failed"},"spec":{"nodeName":"n1"},"spec":{"nodeName":"n2"}}"#;
+    let pod = read(json).unwrap();
+    assert_eq!((pod.namespace(), pod.name(), pod.uid()), ("n", "b", "v".into()));
+    assert_eq!((pod.phase(), pod.node()), (Phase::Failed, "n2"));
+    assert_eq!((pod.labels().get("x"), pod.labels().get("y")), (None, Some("2")));
+    assert!(crate::object::MetadataOnly::decode(json, &Resource::PODS).is_err());
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn patches_name_the_uid_of_the_pod() {
 fn answers_that_cannot_be_read_and_lost_connections_fail_the_claim() {
     for outcome in [
         Outcome::Failed(Failure::Cut),
-        Outcome::Response(Response { head: Head { status: 200, retry_after: None }, body: b"{".to_vec() }),
+        Outcome::Response(Response { head: Head::new(200), body: b"{".to_vec() }),
         answer(200, &Value::Null),
         answer(200, &json!({"metadata": []})),
         answer(500, &json!("no status")),

@@ -82,7 +82,7 @@ fn random_answer(random: &mut Random, server: &mut Server, request: Request) -> 
         2 => answer(code, &json!({"metadata": {"name": "x", "uid": "y", "resourceVersion": "not a number"}})),
         3 => {
             let body = random.text(&["{", "}", "[", "\"metadata\"", ":", "null", ",", "\"", "\u{e9}", "9e999"], 12);
-            Outcome::Response(Response { head: Head { status: code, retry_after: None }, body: body.into_bytes() })
+            Outcome::Response(Response { head: Head::new(code), body: body.into_bytes() })
         }
         _ => server.handle(request),
     }

@@ -79,3 +79,37 @@ fn a_long_line_leaves_no_large_buffer_behind() {
     assert_eq!(frames.next_frame(&mut &b"a"[..]).unwrap(), None);
     assert!(frames.partial.capacity() <= 64 << 10);
 }
+
+/// The frames with lengths of a stream that comes in these pieces.
+fn cut_by_length<'a>(bound: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Vec<u8>>, Full> {
+    let mut frames = LengthFrames::new(bound);
+    let mut found = Vec::new();
+    for mut piece in pieces {
+        while let Some(frame) = frames.next_frame(&mut piece)? {
+            found.push(frame.to_vec());
+        }
+        assert!(piece.is_empty());
+    }
+    Ok(found)
+}
+
+#[test]
+fn every_cut_gives_the_same_frames_with_lengths() {
+    let stream = b"\0\0\0\x03abc\0\0\0\0\0\0\0\x05\0\0\0\x01x\0\0\0\x02e";
+    let whole = cut_by_length(5, [&stream[..]]).unwrap();
+    assert_eq!(whole, [&b"abc"[..], b"", b"\0\0\0\x01x"]);
+    for first in 0..=stream.len() {
+        for second in first..=stream.len() {
+            let pieces = [&stream[..first], &stream[first..second], &stream[second..]];
+            assert_eq!(cut_by_length(5, pieces).unwrap(), whole, "cut at {first} and {second}");
+        }
+    }
+    assert_eq!(cut_by_length(5, stream.chunks(1)).unwrap(), whole);
+}
+
+#[test]
+fn a_frame_that_is_said_to_be_too_long_is_refused_before_it_comes() {
+    for pieces in [vec![&b"\0\0\0\x05"[..]], vec![&b"\0\0"[..], b"\0\x05"], vec![b"\xff\xff\xff\xff"]] {
+        assert_eq!(cut_by_length(4, pieces), Err(Full { limit: "object_bytes", bound: 4 }));
+    }
+}

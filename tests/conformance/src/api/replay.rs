@@ -31,7 +31,7 @@ const KEPT: [&str; 10] = [
 ];
 
 /// Whether the API server takes a GET of this target for a watch.
-pub(super) fn is_watch(target: &str) -> bool {
+pub(crate) fn is_watch(target: &str) -> bool {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let flag = query.split('&').find_map(|p| {
         let (k, v) = p.split_once('=').unwrap_or((p, ""));

@@ -5,13 +5,16 @@ use std::time::Duration;
 use sanskube::time::Timestamp;
 use serde_json::Value;
 
+use super::log::SharedLog;
 use super::scenario::UserRequest;
-use super::tap::SharedLog;
 
 /// An API server and, when it has been started, a controller.
 pub(super) trait Cluster {
     /// How many kinds of sets the controller looks after.
     fn kinds(&self) -> usize;
+
+    /// Whether the controller can make only few requests at once.
+    fn has_few_connections(&self) -> bool;
 
     /// The time.
     fn now(&self) -> Timestamp;

@@ -30,6 +30,7 @@ pub(super) fn compare(scenario: &Scenario, played: &Played, check: &mut Check) {
         quiet: scenario.quiet(),
         identities: &recorded,
         histories: &played.pods.recorded,
+        has_few_connections: false,
     };
     let (events, writes) = played.writes.iter().cloned().partition(Write::is_event);
     let here = View {
@@ -38,6 +39,7 @@ pub(super) fn compare(scenario: &Scenario, played: &Played, check: &mut Check) {
         quiet: played.quiet.clone(),
         identities: &played.identities,
         histories: &played.pods.played,
+        has_few_connections: played.has_few_connections,
     };
     if let Some(bursts) = &scenario.bursts {
         burst("POST", &bursts.create, &here, scenario, check);
@@ -71,6 +73,8 @@ pub(super) struct View<'a> {
     quiet: Vec<Duration>,
     identities: &'a Identities,
     histories: &'a Histories,
+    /// Whether each request took a connection of its own, and there were fewer than requests in a batch.
+    pub(super) has_few_connections: bool,
 }
 
 impl View<'_> {

@@ -9,8 +9,9 @@ use sanskube_apiserver::{ApiServer, Request};
 use sanskube_world::{ClientId, Network, World};
 
 use super::cluster::{Answer, Cluster};
+use super::log::SharedLog;
 use super::scenario::{Scenario, UserRequest};
-use super::tap::{SharedLog, Tap};
+use super::tap::Tap;
 
 /// When the play begins. Later than any time that a scenario's own requests name.
 const START: Now = Now { instant: Instant::from_millis(1000), wall: Timestamp::from_seconds(1_800_000_000) };
@@ -20,7 +21,7 @@ const LONGEST: Duration = Duration::from_millis(4);
 /// How long a user's request is under way, each way.
 const USER: Duration = Duration::from_millis(5);
 /// How long the garbage collector takes to look at an object.
-const COLLECTOR: Duration = Duration::from_millis(100);
+pub(super) const COLLECTOR: Duration = Duration::from_millis(100);
 
 /// A cluster whose time passes as fast as it can be computed.
 #[derive(Debug)]
@@ -74,6 +75,10 @@ pub(super) fn kinds(scenario: &Scenario) -> Vec<ReplicaSetKind> {
 impl Cluster for InWorld {
     fn kinds(&self) -> usize {
         self.kinds.len()
+    }
+
+    fn has_few_connections(&self) -> bool {
+        false
     }
 
     fn now(&self) -> Timestamp {

@@ -6,10 +6,12 @@ mod burst;
 mod cluster;
 mod compare;
 mod in_world;
+mod log;
 mod normal;
 mod over_http;
 mod player;
 mod pods;
+mod proxy;
 mod scenario;
 mod tap;
 mod write;
@@ -27,30 +29,50 @@ use over_http::OverHttp;
 pub use over_http::Remote;
 use scenario::Scenario;
 
-/// The command line: a directory, and perhaps a server.
+/// The command line: a directory, and where its scenarios are to be played.
 ///
 /// # Errors
 /// A wrong command line, or a server that does not answer.
 pub fn main(arguments: &[&str]) -> Result<bool, String> {
-    match arguments {
-        [directory] => Ok(run_directory(Path::new(directory), &Place::World { seed: 1 })),
-        [directory, "--seed", seed] => {
-            let seed = seed.parse().map_err(|e| format!("--seed {seed}: {e}"))?;
-            Ok(run_directory(Path::new(directory), &Place::World { seed }))
-        }
-        [directory, "--server", url] => Ok(run_directory(Path::new(directory), &Place::Server(Remote::new(url, "")?))),
-        [directory, "--server", url, "--token", token] => {
-            Ok(run_directory(Path::new(directory), &Place::Server(Remote::new(url, token)?)))
-        }
-        _ => Err("scenarios DIR [--seed N | --server URL [--token TOKEN]]".to_owned()),
+    let [directory, flags @ ..] = arguments else { return Err(USAGE.to_owned()) };
+    let flag = |name: &str| flags.iter().position(|flag| *flag == name).and_then(|at| flags.get(at + 1)).copied();
+    let known = ["--controller", "--seed", "--server", "--token"];
+    let (mut http, mut rest) = (false, flags);
+    loop {
+        rest = match rest {
+            [] => break,
+            ["--http", rest @ ..] => {
+                http = true;
+                rest
+            }
+            [name, _, rest @ ..] if known.contains(name) => rest,
+            _ => return Err(USAGE.to_owned()),
+        };
     }
+    let remote = flag("--server").map(|url| Remote::new(url, flag("--token").unwrap_or_default())).transpose()?;
+    let place = if http || remote.is_some() {
+        let this = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
+        Place::Http { controller: flag("--controller").map_or(this, PathBuf::from), remote }
+    } else {
+        let seed = flag("--seed").unwrap_or("1");
+        Place::World { seed: seed.parse().map_err(|e| format!("--seed {seed}: {e}"))? }
+    };
+    Ok(run_directory(Path::new(directory), &place))
 }
+
+const USAGE: &str =
+    "scenarios DIR [--seed N | --http [--controller PROGRAM] | --server URL [--token TOKEN] [--controller PROGRAM]]";
 
 /// Where scenarios are played.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// Against a server that is running, in real time.
-    Server(Remote),
+    /// Over HTTP and in real time.
+    Http {
+        /// The program that is the controller when its first argument is `run`, and takes the flags of `sanskube`. The runner itself is one.
+        controller: PathBuf,
+        /// The server; none for in-memory ones, a fresh one for each scenario.
+        remote: Option<Remote>,
+    },
     /// In this thread, with a server of its own and virtual time.
     World {
         /// What delays, names and jitter depend on.
@@ -139,11 +161,11 @@ fn run(scenario: &Scenario, place: &Place) -> Outcome {
     let mut check = Check::default();
     let played = match place {
         Place::World { seed } => player::play(scenario, &mut InWorld::new(scenario, *seed)),
-        Place::Server(remote) => {
-            if let Some(why) = remote.cannot_play(scenario) {
+        Place::Http { controller, remote } => {
+            if let Some(why) = remote.as_ref().and_then(|remote| remote.cannot_play(scenario)) {
                 return Outcome::NotPlayed(why);
             }
-            match OverHttp::new(remote, scenario) {
+            match OverHttp::new(controller, remote.as_ref(), scenario) {
                 Ok(mut cluster) => player::play(scenario, &mut cluster),
                 Err(e) => {
                     println!("{}: {e}", scenario.name);

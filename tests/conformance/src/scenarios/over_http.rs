@@ -1,25 +1,23 @@
-//! A cluster behind a URL: real time, and a controller on a thread of its own.
+//! A cluster behind a URL: real time, and `sanskube run` as a process of its own.
 
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use sanskube::manager::{Config, Manager};
 use sanskube::object::ReplicaSetKind;
 use sanskube::time::Timestamp;
-use sanskube_apiserver::Request;
-use sanskube_blocking::{Clock, Credentials, Driver, Server, Stopper};
+use sanskube_apiserver::{Config, Request, Server, ServerConfig};
 use serde_json::json;
 
 use super::cluster::{Answer, Cluster};
-use super::in_world::{kinds, of};
+use super::in_world::{COLLECTOR, kinds, of};
+use super::log::SharedLog;
+use super::proxy::{Proxy, now};
 use super::scenario::{Scenario, UserRequest, What};
-use super::tap::{SharedLog, Tap};
 use crate::api::{Http, Target};
 
 /// How often it is looked whether something has happened.
 const LOOK: Duration = Duration::from_millis(2);
-/// How many short calls the controller makes at once.
-const WORKERS: usize = 32;
 /// How long a garbage collector or namespace controller is given to show itself.
 const PROBE: Duration = Duration::from_secs(5);
 
@@ -53,8 +51,8 @@ impl Remote {
         remote.user(&mut http, "POST", "/api/v1/namespaces", &namespace);
         remote.user(&mut http, "DELETE", "/api/v1/namespaces/golden-2", &json!(null));
         let goes = |http: &mut Http, path: &str| {
-            let clock = Clock::start();
-            while clock.now().instant.as_nanos() < u64::try_from(PROBE.as_nanos()).unwrap_or(u64::MAX) {
+            let began = Instant::now();
+            while began.elapsed() < PROBE {
                 if remote.user(http, "GET", path, &json!(null)).status == 404 {
                     return true;
                 }
@@ -69,9 +67,10 @@ impl Remote {
         Ok(remote)
     }
 
-    /// The server at a URL of which it is known what runs beside it.
-    pub fn known(url: &str, collects_garbage: bool, ends_namespaces: bool) -> Self {
-        Self { url: url.to_owned(), token: String::new(), collects_garbage, ends_namespaces }
+    /// An in-memory server that has beside it what was beside the recorded one.
+    fn of(server: &Server, scenario: &Scenario) -> Self {
+        let (collects_garbage, ends_namespaces) = (scenario.collects_garbage(), scenario.ends_namespaces());
+        Self { url: server.url(), token: String::new(), collects_garbage, ends_namespaces }
     }
 
     /// Why a scenario cannot be played here.
@@ -124,27 +123,54 @@ impl Remote {
 pub(super) struct OverHttp {
     remote: Remote,
     http: Http,
-    clock: Clock,
+    /// The server, if it is ours.
+    server: Option<Server>,
+    program: PathBuf,
+    arguments: Vec<String>,
     kinds: Vec<ReplicaSetKind>,
-    controller: Option<(JoinHandle<()>, Stopper)>,
-    started: u64,
+    proxy: Proxy,
+    controller: Option<Child>,
     log: SharedLog,
 }
 
 impl OverHttp {
-    /// A cluster that is emptied first.
-    pub(super) fn new(remote: &Remote, scenario: &Scenario) -> Result<Self, String> {
+    /// A cluster that is emptied first: that of a server which is running already, or one of its own. Its controller is `PROGRAM run`.
+    pub(super) fn new(program: &Path, remote: Option<&Remote>, scenario: &Scenario) -> Result<Self, String> {
+        let (server, remote) = match remote {
+            Some(remote) => (None, remote.clone()),
+            None => {
+                let server = serve(scenario).map_err(|e| format!("no server: {e}"))?;
+                let remote = Remote::of(&server, scenario);
+                (Some(server), remote)
+            }
+        };
         let mut http = remote.http();
         http.reset()?;
+        let log = SharedLog::default();
+        let proxy = Proxy::start(&remote.url, &remote.token, log.clone()).map_err(|e| format!("no proxy: {e}"))?;
         Ok(Self {
-            http,
-            remote: remote.clone(),
-            clock: Clock::start(),
+            arguments: arguments(scenario, &proxy.url()),
+            program: program.to_owned(),
             kinds: kinds(scenario),
             controller: None,
-            started: 0,
-            log: SharedLog::default(),
+            remote,
+            http,
+            server,
+            proxy,
+            log,
         })
+    }
+
+    /// Waits until the controller has ended by itself or, in the end, kills it.
+    fn wait_for_end(&mut self) {
+        let Some(mut child) = self.controller.take() else { return };
+        let began = Instant::now();
+        while began.elapsed() < PROBE && matches!(child.try_wait(), Ok(None)) {
+            std::thread::sleep(LOOK);
+        }
+        // It has ended, most likely.
+        let _ = child.kill();
+        child.wait().expect("a child can be waited for");
     }
 }
 
@@ -153,8 +179,12 @@ impl Cluster for OverHttp {
         self.kinds.len()
     }
 
+    fn has_few_connections(&self) -> bool {
+        true
+    }
+
     fn now(&self) -> Timestamp {
-        self.clock.now().wall
+        now()
     }
 
     fn advance(&mut self, limit: Timestamp) {
@@ -176,37 +206,35 @@ impl Cluster for OverHttp {
     }
 
     fn start_controller(&mut self) {
-        self.started += 1;
-        let config = Config {
-            kinds: self.kinds.clone(),
-            namespace: "golden".to_owned(),
-            seed: self.started,
-            ..Config::default()
-        };
-        let mut tap = Tap::new(Manager::new(&config), self.log.clone());
-        // A server without authentication is given no token.
-        let credentials = Credentials::token(&self.remote.token).unwrap_or_default();
-        let server = Server { credentials, ..Server::new(&self.remote.url) };
-        let driver = Driver::new(server, WORKERS).expect("threads can be started");
-        let stopper = driver.stopper();
-        let thread = std::thread::spawn(move || driver.run(&mut tap, |_, _| {}));
-        self.controller = Some((thread, stopper));
+        self.log.lock().begin();
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::null());
+        self.controller = Some(command.spawn().expect("the controller can be started"));
     }
 
     fn stop_controller(&mut self) {
-        if let Some((thread, stopper)) = self.controller.take() {
-            stopper.stop();
-            thread.join().expect("a controller does not panic");
+        if let Some(child) = &self.controller {
+            let kill = Command::new("kill").arg(child.id().to_string()).status();
+            assert!(kill.is_ok_and(|status| status.success()), "the controller runs until it is told to stop");
         }
+        self.wait_for_end();
     }
 
     fn kill_controller(&mut self) {
-        self.log.lock().kill = true;
-        self.stop_controller();
+        if let Some(child) = &mut self.controller {
+            // It may have ended by itself.
+            let _ = child.kill();
+        }
+        self.wait_for_end();
     }
 
-    fn set_server_up(&mut self, _up: bool) -> Result<(), String> {
-        Err("a server behind a URL can be neither killed nor started".to_owned())
+    fn set_server_up(&mut self, up: bool) -> Result<(), String> {
+        let server = self.server.as_ref().ok_or("a server behind a URL can be neither killed nor started")?;
+        self.proxy.set_gone(!up);
+        if !up {
+            server.with_api(|api, _| api.restart());
+        }
+        Ok(())
     }
 
     fn log(&self) -> &SharedLog {
@@ -218,4 +246,37 @@ impl Drop for OverHttp {
     fn drop(&mut self) {
         self.kill_controller();
     }
+}
+
+/// A server of our own for a scenario.
+fn serve(scenario: &Scenario) -> std::io::Result<Server> {
+    let api = Config {
+        garbage_collector: scenario.collects_garbage(),
+        namespace_controller: scenario.ends_namespaces(),
+        controllers_delay: COLLECTOR,
+        ..Config::default()
+    };
+    Server::start(ServerConfig { api, ..ServerConfig::default() })
+}
+
+/// What `sanskube` is told for a scenario.
+fn arguments(scenario: &Scenario, url: &str) -> Vec<String> {
+    let controllers: Vec<&str> = kinds(scenario)
+        .into_iter()
+        .map(|kind| match kind {
+            ReplicaSetKind::ReplicaSet => "replicaset",
+            ReplicaSetKind::ReplicationController => "replicationcontroller",
+        })
+        .collect();
+    let limits = scenario.client_limits();
+    let (qps, burst) = limits.map_or((-1.0, 1), |limits| (limits.qps, limits.burst));
+    let flags = [
+        format!("--server={url}"),
+        "--namespace=golden".to_owned(),
+        format!("--controllers={}", controllers.join(",")),
+        format!("--kube-api-qps={qps}"),
+        format!("--kube-api-burst={burst}"),
+        "--log-level=error".to_owned(),
+    ];
+    std::iter::once("run".to_owned()).chain(flags).collect()
 }

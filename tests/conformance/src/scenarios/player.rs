@@ -7,15 +7,16 @@ use sanskube::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::cluster::{Answer, Cluster};
+use super::log::Entry;
 use super::normal::{Identities, Side};
 use super::pods::Pods;
 use super::scenario::{Do, Scenario, Step, UserRequest, What};
 use super::write::Write;
 
-/// How long after its first lists a controller is left alone.
+/// How long a controller is left alone once it watches.
 const SETTLED: Duration = Duration::from_millis(700);
-/// How long the first lists may take.
-const FIRST_LISTS: Duration = Duration::from_secs(120);
+/// How long it may take to watch.
+const WATCHES: Duration = Duration::from_secs(120);
 
 /// What came of a play.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct Played {
     pub(super) end: BTreeMap<String, Value>,
     pub(super) identities: Identities,
     pub(super) pods: Pods,
+    /// Whether the controller can make only few requests at once.
+    pub(super) has_few_connections: bool,
     /// Where the play itself went otherwise than the recording.
     pub(super) failures: Vec<String>,
 }
@@ -195,28 +198,25 @@ impl<C: Cluster> Player<'_, C> {
     fn start_controller(&mut self) {
         self.running = true;
         self.cluster.start_controller();
-        let limit = self.cluster.now() + FIRST_LISTS;
-        while !self.cluster.log().lock().has_synced && self.cluster.now() < limit {
-            self.cluster.advance(limit);
-        }
-        if !self.cluster.log().lock().has_synced {
-            self.failures.push("the controller never had the first lists".to_owned());
-        }
-        self.cluster.run_for(SETTLED);
+        self.wait_for_watches();
     }
 
-    /// Waits until the controller watches again, after an absence of the server: that takes as long as its back-off has become.
+    /// Waits until the controller watches all that it looks at. After an absence of the server that takes as long as its back-off has become.
     fn wait_for_watches(&mut self) {
         if !self.running {
             return;
         }
         let watches = self.cluster.kinds() + 1;
-        let limit = self.cluster.now() + FIRST_LISTS;
+        let limit = self.cluster.now() + WATCHES;
         loop {
-            let (open, since) = self.cluster.log().lock().watches;
+            let (open, since) = self.cluster.log().lock().watches();
             let settled = since + SETTLED;
             let now = self.cluster.now();
-            if open == watches && settled <= now || now >= limit {
+            if open == watches && settled <= now {
+                break;
+            }
+            if now >= limit {
+                self.failures.push(format!("the controller has {open} watches of {watches}"));
                 break;
             }
             self.cluster.advance(if open == watches { settled } else { limit });
@@ -228,7 +228,7 @@ impl<C: Cluster> Player<'_, C> {
         let log = self.cluster.log().lock();
         let alike = |path: &str| path.split('?').next().is_some_and(|path| path.ends_with(resource));
         let answered = log.entries.iter().filter(|entry| entry.status != 0);
-        answered.filter(|e| e.request.method.as_str() == method && alike(&e.request.path)).count()
+        answered.filter(|e| e.method == method && alike(&e.path)).count()
     }
 
     fn elapsed(&self) -> Duration {
@@ -258,16 +258,16 @@ impl<C: Cluster> Player<'_, C> {
 
     fn writes(&self) -> Vec<Write> {
         let log = self.cluster.log().lock();
-        let write = |entry: &super::tap::Entry| {
-            let response: Value = serde_json::from_slice(&entry.body).unwrap_or_default();
+        let write = |entry: &Entry| {
+            let response: Value = serde_json::from_slice(&entry.answer).unwrap_or_default();
             let made = entry.status == 201;
             Write {
                 at: since(self.began, entry.sent),
                 ended: entry.ended.map(|ended| since(self.began, ended)),
-                method: entry.request.method.as_str().to_owned(),
-                path: entry.request.path.clone(),
-                content_type: entry.request.content_type.to_owned(),
-                body: serde_json::from_slice(&entry.request.body).unwrap_or_default(),
+                method: entry.method.clone(),
+                path: entry.path.clone(),
+                content_type: entry.content_type.clone(),
+                body: serde_json::from_slice(&entry.body).unwrap_or_default(),
                 status: entry.status,
                 created: response["metadata"]["name"].as_str().filter(|_| made).map(str::to_owned),
                 response,
@@ -294,7 +294,15 @@ impl<C: Cluster> Player<'_, C> {
         for write in &writes {
             self.identities.learn_write(write);
         }
-        Played { writes, quiet: self.quiet, end, identities: self.identities, pods: self.pods, failures: self.failures }
+        Played {
+            writes,
+            quiet: self.quiet,
+            end,
+            identities: self.identities,
+            pods: self.pods,
+            has_few_connections: self.cluster.has_few_connections(),
+            failures: self.failures,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::body_of;
 
 /// What the server has, and what it was asked.
+#[derive(Clone)]
 pub(super) struct Api {
     next_version: u64,
     set: Option<Value>,
@@ -76,7 +77,7 @@ impl Api {
             Some(status) => (status["code"].as_u64().unwrap_or(500), status),
             None => self.obey(request, name),
         };
-        let head = Head { status: u16::try_from(answer.0).unwrap_or(500), retry_after: None };
+        let head = Head::new(u16::try_from(answer.0).unwrap_or(500));
         let outcome = Outcome::Response(Response { head, body: answer.1.to_string().into_bytes() });
         (outcome, Duration::from_millis(delay))
     }
