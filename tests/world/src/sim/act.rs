@@ -36,6 +36,10 @@ impl Run {
                 self.undo_after(lasts, Undo::CutOff(id));
             }
             Fault::Expire { pods } => self.world.api_mut().expire_history(if pods { "pods" } else { "replicasets" }),
+            Fault::Freeze { lasts } => {
+                self.world.api_mut().faults_mut().freeze("pods", true);
+                self.undo_after(lasts, Undo::Freeze);
+            }
             Fault::Gap { who, lasts } => {
                 let Some(id) = self.participant(who) else { return };
                 self.world.set_cut_off(id, true);
@@ -99,6 +103,7 @@ impl Run {
         match undo {
             Undo::Collide => self.world.api_mut().faults_mut().set_name_collisions(false),
             Undo::CutOff(id) => self.world.set_cut_off(id, false),
+            Undo::Freeze => self.world.api_mut().faults_mut().freeze("pods", false),
             Undo::Gap(id) => {
                 self.world.set_cut_off(id, false);
                 for resource in ["pods", "replicasets"] {
@@ -133,10 +138,17 @@ impl Run {
                 self.end(undo);
             }
             self.world.suspend(id, Instant::ZERO);
+            self.world.spare(id);
         }
-        for undo in
-            [Undo::Collide, Undo::KubeletPause, Undo::Quota, Undo::ServerDown, Undo::SlowHandler, Undo::SlowNetwork]
-        {
+        for undo in [
+            Undo::Collide,
+            Undo::Freeze,
+            Undo::KubeletPause,
+            Undo::Quota,
+            Undo::ServerDown,
+            Undo::SlowHandler,
+            Undo::SlowNetwork,
+        ] {
             self.end(undo);
         }
         self.end_finalizers();

@@ -59,10 +59,11 @@ pub fn shrink(plan: &Plan, rule: &str) -> Plan {
 }
 
 /// The same world with one thing less.
-fn plainer(setup: Setup) -> [Setup; 7] {
+fn plainer(setup: Setup) -> [Setup; 8] {
     [
         Setup { observer: false, ..setup },
         Setup { tight: false, ..setup },
+        Setup { overlap: false, ..setup },
         Setup { managers: 1, election: false, ..setup },
         Setup { managers: setup.managers.min(2), ..setup },
         Setup { watch_list: false, ..setup },
