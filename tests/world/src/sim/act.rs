@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use sanskube::request::CallId;
-use sanskube::time::Instant;
 use sanskube_apiserver::faults::{Failure, Rule};
 
 use super::action::{Fault, Refusal, Requests};
@@ -133,11 +132,12 @@ impl Run {
     /// Ends all faults that last; what they have left behind stays.
     pub(super) fn heal(&mut self) {
         self.world.api_mut().faults_mut().clear_rules();
+        let now = self.world.now().instant;
         for id in self.participants() {
             for undo in [Undo::CutOff(id), Undo::Lag(id), Undo::Skew(id)] {
                 self.end(undo);
             }
-            self.world.suspend(id, Instant::ZERO);
+            self.world.suspend(id, now);
             self.world.spare(id);
         }
         for undo in [
