@@ -9,15 +9,17 @@ use serde_json::{Value, json};
 use crate::context::{Answer, Context};
 use crate::error::{ApiError, Cause};
 use crate::kind::{Kind, NAMESPACES};
+use crate::media::{self, Encoding};
 use crate::object::build;
 use crate::options::validate_dry_run;
 use crate::render::List;
+use crate::request::Request;
 use crate::schema::schema;
 use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::store::{Key, Obj, Object};
 use crate::time::{Now, rfc3339};
-use crate::{decode, json as path};
+use crate::{decode, json as path, protobuf};
 
 /// What a deletion asks for.
 #[derive(Debug, Clone, Default)]
@@ -56,23 +58,36 @@ impl DeleteOptions {
             }
             map
         } else {
-            let body: Value = serde_json::from_slice(&cx.request.body).map_err(|e| {
-                ApiError::bad_request(format!(
-                    "couldn't get version/kind; json parse error: {}",
-                    crate::body::go_syntax_error(&cx.request.body, &e)
-                ))
-            })?;
-            let kind = body.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
-            if kind != "DeleteOptions" {
-                let version = body.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-                return Err(ApiError::bad_request(format!(
-                    "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
-                )));
-            }
-            let id = schema().id("meta.DeleteOptions");
-            decode::from_value(id, &body).map_err(ApiError::bad_request)?.0
+            Self::decode(cx.request)?
         };
         Self::from_value(&value)
+    }
+
+    /// The options in a body, in any of the encodings (apiserver `pkg/endpoints/handlers/delete.go`, `DeleteResource`).
+    fn decode(request: &Request) -> Result<Obj, ApiError> {
+        let id = schema().id("meta.DeleteOptions");
+        let unreadable = |why: String| ApiError::bad_request(format!("couldn't get version/kind; {why}"));
+        let body: Value = match media::content_type(request)? {
+            Encoding::Json => serde_json::from_slice(&request.body).map_err(|e| {
+                unreadable(format!("json parse error: {}", crate::body::go_syntax_error(&request.body, &e)))
+            })?,
+            Encoding::Yaml => crate::yaml::parse(&request.body).map_err(unreadable)?,
+            Encoding::Protobuf => {
+                let (kind, api_version, mut value) =
+                    protobuf::decode(&request.body, id).map_err(ApiError::bad_request)?;
+                value.insert("kind".into(), kind.into());
+                value.insert("apiVersion".into(), api_version.into());
+                value.into()
+            }
+        };
+        let kind = body.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
+        if kind != "DeleteOptions" {
+            let version = body.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+            return Err(ApiError::bad_request(format!(
+                "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
+            )));
+        }
+        Ok(decode::from_value(id, &body).map_err(ApiError::bad_request)?.0)
     }
 
     pub(crate) fn from_value(value: &Obj) -> Result<Self, ApiError> {

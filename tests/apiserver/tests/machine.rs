@@ -591,6 +591,41 @@ fn a_paused_kubelet_does_nothing_until_it_is_resumed() {
     assert_eq!(w.get(&format!("{PODS}/a")).1["status"]["phase"], "Failed");
 }
 
+/// As kube-controller-manager asks for deletions.
+#[test]
+fn the_options_of_a_deletion_may_be_written_in_protobuf_and_yaml() {
+    let mut w = World::new(Config::default());
+    let protobuf = |options: Value| {
+        let Value::Object(options) = options else { panic!("options are an object") };
+        let raw = sanskube_apiserver::encode_protobuf("meta.DeleteOptions", &options);
+        let short = |bytes: &[u8]| [&[u8::try_from(bytes.len()).unwrap()], bytes].concat();
+        let type_meta = [b"\x0a".to_vec(), short(b"v1"), b"\x12".to_vec(), short(b"DeleteOptions")].concat();
+        [b"k8s\0\x0a".to_vec(), short(&type_meta), b"\x12".to_vec(), short(&raw)].concat()
+    };
+    let foreign = json!({"preconditions": {"uid": "00000000-0000-4000-8000-000000000000"}});
+    for (content, body, of_another) in [
+        (
+            "application/vnd.kubernetes.protobuf",
+            protobuf(json!({"propagationPolicy": "Background"})),
+            protobuf(foreign),
+        ),
+        (
+            "application/yaml",
+            b"propagationPolicy: Background".to_vec(),
+            b"preconditions: {uid: 00000000-0000-4000-8000-000000000000}".to_vec(),
+        ),
+    ] {
+        w.create(MAPS, &map("a"));
+        let mut delete = |body: Vec<u8>| {
+            let request = Request::new("DELETE", &format!("{MAPS}/a")).with_body(content, body);
+            w.api.handle_request(w.now, &request).response().unwrap().status
+        };
+        assert_eq!(delete(of_another), 409, "{content}");
+        assert_eq!(delete(body), 200, "{content}");
+        assert_eq!(w.get(&format!("{MAPS}/a")).0, 404);
+    }
+}
+
 #[test]
 fn odd_bytes_are_answered_and_never_panic() {
     let mut w = World::new(Config::default());

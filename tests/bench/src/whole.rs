@@ -137,8 +137,10 @@ fn ask(api: &mut ApiServer, now: Now, method: &str, path: &str, body: &Value) ->
     let mut request = Request::new(method, path);
     if !body.is_null() {
         let mut body = body.clone();
-        // The server gives these.
-        if let (Some(meta), "POST") = (body["metadata"].as_object_mut(), method) {
+        if method == "POST"
+            && let Some(meta) = body.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            // The server gives it.
             meta.remove("resourceVersion");
         }
         request = request.with_body(content, body.to_string());
