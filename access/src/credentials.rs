@@ -7,6 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+
+#[cfg(feature = "kubeconfig")]
+use crate::exec::Exec;
+use crate::tls::Identity;
 
 /// What is sent as `Authorization`. Clones share what they last read.
 #[derive(Clone, Default)]
@@ -14,7 +19,9 @@ pub struct Credentials(Kind);
 
 #[derive(Clone, Default)]
 enum Kind {
-    Fixed(Arc<str>),
+    #[cfg(feature = "kubeconfig")]
+    Exec(Arc<Exec>),
+    Fixed(HeaderValue),
     #[default]
     None,
     TokenFile(Arc<TokenFile>),
@@ -24,7 +31,7 @@ enum Kind {
 struct TokenFile {
     path: PathBuf,
     /// The last good value, if there was one.
-    last: Mutex<Option<Arc<str>>>,
+    last: Mutex<Option<HeaderValue>>,
 }
 
 impl Credentials {
@@ -35,7 +42,7 @@ impl Credentials {
 
     /// A name and a password. None if they have bytes that a header cannot hold.
     pub fn basic(username: &str, password: &str) -> Option<Self> {
-        secret(basic(username, password)).map(|value| Self(Kind::Fixed(value)))
+        secret(&basic(username, password)).map(|value| Self(Kind::Fixed(value)))
     }
 
     /// A bearer token in a file, which is read for each request: a new token is used at once, however the file was
@@ -44,13 +51,57 @@ impl Credentials {
         Self(Kind::TokenFile(Arc::new(TokenFile { path, last: Mutex::new(fallback.and_then(bearer)) })))
     }
 
-    /// The value of the header now.
-    pub fn header(&self) -> Option<Arc<str>> {
+    /// What a program says.
+    #[cfg(feature = "kubeconfig")]
+    pub(crate) fn exec(exec: Exec) -> Self {
+        Self(Kind::Exec(Arc::new(exec)))
+    }
+
+    /// The server did not take `refused`. Whether there is something else to be tried now. May [block](Self::may_block).
+    pub fn renew(&self, refused: Option<&HeaderValue>) -> bool {
+        let before = self.generation();
+        if self.header().as_ref() == refused {
+            match &self.0 {
+                #[cfg(feature = "kubeconfig")]
+                Kind::Exec(exec) => exec.renew(),
+                _ => {}
+            }
+        }
+        self.header().as_ref() != refused || self.generation() != before
+    }
+
+    /// The value of the header now. May [block](Self::may_block).
+    pub fn header(&self) -> Option<HeaderValue> {
         match &self.0 {
+            #[cfg(feature = "kubeconfig")]
+            Kind::Exec(exec) => exec.header(),
             Kind::Fixed(value) => Some(value.clone()),
             Kind::None => None,
             Kind::TokenFile(file) => file.header(),
         }
+    }
+
+    /// The client certificate that goes with them now, if there is one.
+    pub fn identity(&self) -> Option<Identity> {
+        match &self.0 {
+            #[cfg(feature = "kubeconfig")]
+            Kind::Exec(exec) => exec.identity(),
+            _ => None,
+        }
+    }
+
+    /// Grows with each certificate.
+    pub fn generation(&self) -> u64 {
+        match &self.0 {
+            #[cfg(feature = "kubeconfig")]
+            Kind::Exec(exec) => exec.generation(),
+            _ => 0,
+        }
+    }
+
+    /// Whether they are asked of a file or a program, and not only remembered.
+    pub fn may_block(&self) -> bool {
+        !matches!(self.0, Kind::Fixed(_) | Kind::None)
     }
 }
 
@@ -58,6 +109,8 @@ impl fmt::Debug for Credentials {
     /// The kind of credentials, never what they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
+            #[cfg(feature = "kubeconfig")]
+            Kind::Exec(exec) => exec.fmt(f),
             Kind::Fixed(_) => f.write_str("Fixed"),
             Kind::None => f.write_str("None"),
             Kind::TokenFile(file) => write!(f, "TokenFile({})", file.path.display()),
@@ -66,7 +119,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl TokenFile {
-    fn header(&self) -> Option<Arc<str>> {
+    fn header(&self) -> Option<HeaderValue> {
         // Nothing can panic while the lock is held, and the value is replaced as a whole.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let read = read_to_string(&self.path).ok().and_then(|text| bearer(text.trim()));
@@ -83,13 +136,15 @@ pub(crate) fn basic(username: &str, password: &str) -> String {
 }
 
 /// A header with a token; none if the token is empty, as in a file that is being written, or has bytes that do not belong there.
-fn bearer(token: &str) -> Option<Arc<str>> {
-    if token.is_empty() { None } else { secret(format!("Bearer {token}")) }
+pub(crate) fn bearer(token: &str) -> Option<HeaderValue> {
+    if token.is_empty() { None } else { secret(&format!("Bearer {token}")) }
 }
 
-fn secret(value: String) -> Option<Arc<str>> {
-    // RFC 9110, section 5.5: what a field value may hold, but for bytes above ASCII, which mean something else everywhere.
-    value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')).then(|| value.into())
+fn secret(value: &str) -> Option<HeaderValue> {
+    // What bytes above ASCII mean in a header nobody knows, so it holds none (RFC 9110, section 5.5).
+    let mut value = HeaderValue::from_str(value).ok().filter(|value| value.as_bytes().is_ascii())?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 #[cfg(test)]
@@ -98,12 +153,13 @@ mod tests {
 
     use super::*;
 
+    // CASES C-01.
     #[test]
     fn a_token_file_is_read_again_and_the_last_token_survives_its_absence() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let credentials = Credentials::token_file(path.clone(), None);
-        let now = || credentials.header().map(|value| value.to_string());
+        let now = || credentials.header().map(|value| value.to_str().unwrap().to_owned());
         assert_eq!(now(), None);
         write(&path, "t1\n").unwrap();
         assert_eq!(now().unwrap(), "Bearer t1");
@@ -116,11 +172,40 @@ mod tests {
         assert_eq!(now().unwrap(), "Bearer t2");
     }
 
+    // CASES C-01: the kubelet swaps a symlink.
+    #[cfg(unix)]
+    #[test]
+    fn a_token_file_may_be_a_link_that_is_swapped() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write(at("one"), "t1").unwrap();
+        write(at("two"), "t2").unwrap();
+        symlink(at("one"), at("token")).unwrap();
+        let credentials = Credentials::token_file(at("token"), None);
+        assert_eq!(credentials.header().unwrap(), "Bearer t1");
+        symlink(at("two"), at("link")).unwrap();
+        rename(at("link"), at("token")).unwrap();
+        assert_eq!(credentials.header().unwrap(), "Bearer t2");
+    }
+
+    #[test]
+    fn a_fallback_counts_until_the_file_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let credentials = Credentials::token_file(path.clone(), Some("old"));
+        assert_eq!(credentials.header().unwrap(), "Bearer old");
+        write(&path, "new").unwrap();
+        assert_eq!(credentials.header().unwrap(), "Bearer new");
+    }
+
     #[test]
     fn what_a_header_cannot_hold_is_refused_and_secrets_are_not_shown() {
-        assert!(Credentials::token("a\nb").is_none() && Credentials::token("").is_none());
-        assert!(Credentials::basic("me", "any\nthing").is_some(), "it is encoded");
-        assert_eq!(&*Credentials::basic("me", "x").unwrap().header().unwrap(), "Basic bWU6eA==");
-        assert_eq!(format!("{:?}", Credentials::token("secret").unwrap()), "Fixed");
+        assert!(Credentials::token("a\nb").is_none());
+        assert!(Credentials::token("").is_none() && Credentials::token("\u{e9}").is_none());
+        let basic = Credentials::basic("me", "any\nthing\u{e9}").expect("it is encoded");
+        assert_eq!(basic.header().unwrap(), "Basic bWU6YW55CnRoaW5nw6k=");
+        let credentials = Credentials::token("hush").unwrap();
+        assert!(!format!("{credentials:?} {:?}", credentials.header()).contains("hush"));
     }
 }

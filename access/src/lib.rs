@@ -1,28 +1,37 @@
-//! The way to a cluster, as far as it does not depend on how bytes are carried.
+//! What both adapters share, since it does not depend on how bytes are carried: the way to a cluster, and the clock.
 //!
-//! Which cluster is meant (`Wish`, with the feature `kubeconfig`), whom to trust and as whom to appear ([`Tls`]), what to
-//! send as `Authorization` ([`Credentials`]), and which proxy leads there ([`Proxy`]). Files and the environment are read here; nothing is sent.
+//! Where requests are sent, and how ([`Server`]): whom to trust and as whom to appear ([`Tls`]), what to send as `Authorization`
+//! ([`Credentials`]), and which proxy leads there ([`Proxy`]). Which cluster is meant is found by `Wish`, with the feature
+//! `kubeconfig`. Files and the environment are read here, and exec plugins are run; nothing is sent.
 
+mod clock;
+#[cfg(feature = "kubeconfig")]
+mod connect;
 mod credentials;
 #[cfg(feature = "kubeconfig")]
 mod environment;
 #[cfg(feature = "kubeconfig")]
 mod error;
 #[cfg(feature = "kubeconfig")]
-mod find;
+mod exec;
 mod proxy;
+mod reach;
+mod server;
 mod tls;
 #[cfg(feature = "kubeconfig")]
 mod wish;
 
+pub use clock::Clock;
 pub use credentials::Credentials;
 #[cfg(feature = "kubeconfig")]
 pub use environment::Environment;
 #[cfg(feature = "kubeconfig")]
 pub use error::AccessError;
-#[cfg(feature = "kubeconfig")]
-pub use find::Found;
 pub use proxy::Proxy;
-pub use tls::{Identity, Tls, TlsError};
+pub use reach::Reach;
+pub use server::{Server, Target};
+pub use tls::{Authorities, Identity, Tls, TlsError};
 #[cfg(feature = "kubeconfig")]
 pub use wish::Wish;
+
+pub use {http, rustls};

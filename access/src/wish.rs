@@ -6,11 +6,12 @@ use std::fs::read_to_string;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sanskube::kubeconfig::{Access, Credentials, FilePath, Impersonation, Kubeconfig, Source, Tls};
+use sanskube::kubeconfig::{Access, Credentials as Wanted, FilePath, Impersonation, Kubeconfig, Source, Tls};
 
+use crate::connect::{connect, file_error, server};
 use crate::environment::Environment;
 use crate::error::AccessError;
-use crate::find::{Found, file_error};
+use crate::server::Server;
 
 /// Which cluster is asked for. Nothing set: whichever the [`Environment`] leads to.
 ///
@@ -20,6 +21,8 @@ use crate::find::{Found, file_error};
 pub struct Wish {
     /// The URL of a server to talk to without credentials. Nothing else is looked at then.
     pub server: Option<String>,
+    /// The URL of the server, whatever a kubeconfig says; who one is comes from there all the same.
+    pub master: Option<String>,
     /// The kubeconfig file to use.
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use instead of its current one.
@@ -27,45 +30,41 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Finds the cluster. Reads files; talks to nobody.
+    /// Finds the cluster. Reads files, and runs an exec plugin that the kubeconfig names; talks to no server.
     ///
     /// # Errors
     /// There is no cluster, or what leads to it cannot be used. Trying again does not help.
-    pub fn find(&self, environment: &Environment) -> Result<Found, AccessError> {
-        Found::read(self.access(environment)?)
+    pub fn find(&self, environment: &Environment) -> Result<Server, AccessError> {
+        if let Some(url) = &self.server {
+            return server(url);
+        }
+        match (self.access(environment)?, &self.master) {
+            (Some(access), None) => connect(access),
+            (Some(access), Some(url)) => connect(Access { server: url.clone(), ..access }),
+            (None, Some(url)) => server(url),
+            (None, None) => Err(AccessError::Nowhere),
+        }
     }
 
-    fn access(&self, environment: &Environment) -> Result<Access, AccessError> {
-        let context = self.context.as_deref();
-        if let Some(server) = &self.server {
-            return Ok(plain(server.clone()));
-        }
+    /// How to reach the cluster that the kubeconfigs or the pod lead to, if there is one.
+    fn access(&self, environment: &Environment) -> Result<Option<Access>, AccessError> {
+        let access = |config: Kubeconfig| Ok(Some(config.access(self.context.as_deref())?));
         if let Some(path) = &self.kubeconfig {
-            return Ok(read_kubeconfig(path)?.access(context)?);
+            return access(read_kubeconfig(path)?);
         }
         if let Some(list) = &environment.kubeconfig {
-            return Ok(read_kubeconfigs(list)?.access(context)?);
+            return access(read_kubeconfigs(list)?);
         }
-        if let Some(access) = in_cluster(environment).filter(|_| context.is_none()) {
-            return Ok(access);
+        if self.context.is_none()
+            && let Some(pod) = in_cluster(environment)
+        {
+            return Ok(Some(pod));
         }
         let path = environment.home.as_ref().map(|home| home.join(".kube").join("config"));
         match path.filter(|path| path.exists()) {
-            Some(path) => Ok(read_kubeconfig(&path)?.access(context)?),
-            None => Err(AccessError::Nowhere),
+            Some(path) => access(read_kubeconfig(&path)?),
+            None => Ok(None),
         }
-    }
-}
-
-fn plain(server: String) -> Access {
-    Access {
-        server,
-        proxy: None,
-        namespace: None,
-        tls: Tls::default(),
-        credentials: Credentials::None,
-        impersonation: Impersonation::default(),
-        disable_compression: false,
     }
 }
 
@@ -90,7 +89,7 @@ fn read_kubeconfigs(list: &OsStr) -> Result<Kubeconfig, AccessError> {
 
 /// The cluster that this process runs in as a pod, if it does (client-go `rest/config.go`, `InClusterConfig`).
 fn in_cluster(environment: &Environment) -> Option<Access> {
-    let (host, port) = (environment.service_host.as_ref()?, environment.service_port.as_ref()?);
+    let (Some(host), Some(port)) = (&environment.service_host, &environment.service_port) else { return None };
     let token = environment.service_account.join("token");
     if !token.exists() {
         return None;
@@ -99,8 +98,15 @@ fn in_cluster(environment: &Environment) -> Option<Access> {
     let file = |path: PathBuf| FilePath { path: path.to_string_lossy().into_owned(), named_in: String::new() };
     let authority = Source::File(file(environment.service_account.join("ca.crt")));
     Some(Access {
+        server: url,
+        proxy: None,
+        namespace: None,
         tls: Tls { certificate_authority: Some(authority), ..Tls::default() },
-        credentials: Credentials::TokenFile { file: file(token), fallback: None },
-        ..plain(url)
+        credentials: Wanted::TokenFile { file: file(token), fallback: None },
+        impersonation: Impersonation::default(),
+        disable_compression: false,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,23 +1,25 @@
 //! The changes of a collection, as an iterator.
 
 use std::fmt;
+use std::sync::Arc;
 
-use sanskube::controller::{WatchId, Watched};
+use sanskube::controller::{Shared, WatchId, Watched};
 use sanskube::informer::{Change, HandlerId};
 use sanskube::key::Key;
 
-use crate::runner::Runner;
+use crate::rest::Rests;
 
 /// The changes of a collection, each with the key of its object. Waits for the next; ends with the runner; leaves when it is dropped.
 pub struct Changes<T: Watched> {
-    runner: Runner,
+    shared: Shared,
+    rests: Arc<Rests>,
     watch: WatchId<T>,
     handler: HandlerId,
 }
 
 impl<T: Watched> Changes<T> {
-    pub(crate) fn new(runner: Runner, watch: WatchId<T>, handler: HandlerId) -> Self {
-        Self { runner, watch, handler }
+    pub(crate) fn new(shared: Shared, rests: Arc<Rests>, watch: WatchId<T>, handler: HandlerId) -> Self {
+        Self { shared, rests, watch, handler }
     }
 }
 
@@ -27,22 +29,20 @@ impl<T: Watched> Iterator for Changes<T> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             // Counted before looking, so that nothing falls in between.
-            let seen = self.runner.rests.count();
-            let (change, stopping) = self
-                .runner
-                .shared
-                .write(|machine| (machine.poll_change(self.watch, self.handler), machine.is_stopping()));
+            let seen = self.rests.count();
+            let (change, stopping) =
+                self.shared.write(|machine| (machine.poll_change(self.watch, self.handler), machine.is_stopping()));
             if change.is_some() || stopping {
                 return change;
             }
-            self.runner.rests.wait(seen);
+            self.rests.wait(seen);
         }
     }
 }
 
 impl<T: Watched> Drop for Changes<T> {
     fn drop(&mut self) {
-        self.runner.shared.write(|machine| machine.remove_handler(self.watch, self.handler));
+        self.shared.write(|machine| machine.remove_handler(self.watch, self.handler));
     }
 }
 

@@ -11,27 +11,24 @@ use sanskube::limits::Limits;
 use sanskube::object::Decode;
 use sanskube::request::{Call, Collector, Failure, Outcome};
 use sanskube::time::Instant;
-use ureq::{Agent, BodyReader};
+use sanskube_access::{Clock, Server};
+use ureq::BodyReader;
 
-use crate::clock::Clock;
 use crate::exchange::{PIECE, classify, head, open};
-use crate::peer::Peer;
-use crate::server::Server;
+use crate::pool::Pool;
 
 /// Sends operations to a server, on the thread that asks. Clones share their connections.
 #[derive(Clone)]
 pub struct Client {
     clock: Clock,
     limits: Limits,
-    pub(crate) peer: Arc<Peer>,
-    agent: Agent,
+    pub(crate) pool: Arc<Pool>,
 }
 
 impl Client {
     /// A client that keeps up to `most_idle` connections for later operations.
     pub fn new(server: Server, most_idle: usize) -> Self {
-        let agent = server.agent(most_idle);
-        Self { clock: Clock::start(), limits: Limits::default(), peer: Arc::new(Peer::new(server)), agent }
+        Self { clock: Clock::start(), limits: Limits::default(), pool: Arc::new(Pool::new(server, most_idle)) }
     }
 
     /// The client with other bounds: how long an operation may take, how large an answer may be.
@@ -60,9 +57,9 @@ impl Client {
     /// Opens a watch. It ends when the server ends it, and is not resumed; [`Runner::watch`](crate::Runner::watch) keeps a cache that is.
     pub fn watch<T: Decode>(&self, watch: Watch<T>) -> Watching<T> {
         let (call, mut events) = watch.open(self.now(), self.limits);
-        let agent = self.peer.server.agent(0);
+        let agent = self.pool.watch_agent();
         let until = StdInstant::now() + self.clock.until(call.deadline);
-        let body = match open(&self.peer, &agent, &call, until) {
+        let body = match open(&self.pool, Some(&agent), &call, until) {
             Ok(response) => {
                 events.handle_head(head(&response));
                 Some(response.into_body().into_reader())
@@ -81,7 +78,7 @@ impl Client {
 
     fn outcome(&self, call: &Call) -> Outcome {
         let until = StdInstant::now() + self.clock.until(call.deadline);
-        let gathered = open(&self.peer, &self.agent, call, until).and_then(|mut response| {
+        let gathered = open(&self.pool, None, call, until).and_then(|mut response| {
             let mut answer = Collector::new(self.limits.answer_bytes);
             answer.handle_head(head(&response));
             let mut body = response.body_mut().as_reader();
@@ -103,7 +100,7 @@ impl Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("server", &self.peer.server).finish_non_exhaustive()
+        f.debug_struct("Client").field("server", &self.pool.server).finish_non_exhaustive()
     }
 }
 

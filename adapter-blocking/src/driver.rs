@@ -4,31 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use sanskube::machine::{Answer, Input, Machine, Output};
-use sanskube::request::{CallId, Failure};
+use sanskube::machine::{Input, Machine, Output};
+use sanskube::request::Failure;
 use sanskube::time::{Instant, Now};
+use sanskube_access::{Clock, Server};
 
-use crate::clock::Clock;
-use crate::server::Server;
+use crate::event::Event;
 use crate::transport::Transport;
 
 /// How many pieces of answers may wait for the machine. A piece has at most 16 KiB; when the channel is full, the threads that read
 /// from sockets wait, and so does the server.
 const WAITING_PIECES: usize = 64;
-
-/// What can wake the driver.
-pub(crate) enum Event {
-    /// A part of an answer came.
-    Answer(Answer),
-    /// The machine's deadline has come.
-    Due,
-    /// Somebody wants the machine to stop.
-    Stop,
-    /// A call could not be sent.
-    Unsent(CallId),
-    /// There may be something to do that does not come in by the channel.
-    Wake,
-}
 
 /// Drives one machine over HTTP until it says that it has stopped.
 #[derive(Debug)]

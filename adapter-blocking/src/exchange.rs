@@ -6,42 +6,51 @@ use std::time::{Duration, Instant};
 
 use sanskube::machine::{Answer, Part};
 use sanskube::request::{Call, Encoding, Failure, Head};
+use sanskube_access::Server;
 use ureq::config::AutoHeaderValue;
 use ureq::http::{self, HeaderMap, HeaderValue, StatusCode};
 use ureq::{Agent, AsSendBody, Body, Error, Timeout};
 
-use crate::driver::Event;
-use crate::peer::Peer;
-use crate::transport::Job;
+use crate::event::Event;
+use crate::pool::Pool;
 
 /// The size of a piece of a body, at most.
 pub(crate) const PIECE: usize = 16 << 10;
 /// How long past the core's own deadline a thread waits. The core gives a call up first; this only frees the thread.
 const MARGIN: Duration = Duration::from_secs(1);
 
+/// A call to be made by a thread.
+pub(crate) struct Job {
+    /// The agent of a watch. Short calls share those of the pool.
+    pub(crate) agent: Option<Agent>,
+    pub(crate) call: Call,
+    /// When the core gives it up.
+    pub(crate) until: Instant,
+}
+
 /// Makes one call and reports what comes. Returns early when nobody listens any more.
-pub(crate) fn exchange(peer: &Peer, job: Job, events: &SyncSender<Event>) {
+pub(crate) fn exchange(pool: &Pool, job: Job, events: &SyncSender<Event>) {
     let id = job.call.id;
     let report = |part| events.send(Event::Answer(Answer { call: id, part })).is_ok();
     let name = format!("{:?}", job.call.request);
-    if let Err(error) = attempt(peer, job, &report) {
+    if let Err(error) = attempt(pool, job, &report) {
         let failure = classify(&error);
         log::debug!("{name}: {error}");
         if failure == Failure::Refused {
-            peer.handle_refusal(&error);
+            pool.reach.handle_refusal(&pool.server.url, &error);
         }
         report(Part::Failed(failure));
     }
 }
 
-fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
+fn attempt(pool: &Pool, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
     let Job { agent, call, until } = job;
     if until <= Instant::now() {
         // It has waited for a thread until nobody waited for it any more. What is not sent cannot do harm.
         report(Part::Failed(Failure::Refused));
         return Ok(());
     }
-    let mut response = open(peer, &agent, &call, until)?;
+    let mut response = open(pool, agent.as_ref(), &call, until)?;
     if !report(Part::Head(head(&response))) {
         return Ok(());
     }
@@ -63,21 +72,28 @@ fn attempt(peer: &Peer, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), 
     Ok(())
 }
 
-/// Sends a call, and returns when the head of its answer is there.
-pub(crate) fn open(peer: &Peer, agent: &Agent, call: &Call, until: Instant) -> Result<http::Response<Body>, Error> {
-    let authorization = peer.server.credentials.header();
-    let mut response = send(peer, agent, call, authorization.clone(), until)?;
-    if response.status() == StatusCode::UNAUTHORIZED && peer.server.credentials.renew(authorization.as_ref()) {
-        // Credentials change while they are in use, and are the transport's to look after: a request that was refused for them is made once more. A
-        // watch can be cancelled only through the agent it has, so it is left to the core.
-        if !call.watch {
-            drop(response);
-            let certified = peer.server.credentials.certificate().map(|_| peer.server.agent(0));
-            let agent = certified.as_ref().unwrap_or(agent);
-            response = send(peer, agent, call, peer.server.credentials.header(), until)?;
-        }
+/// Sends a call, by its own agent or else by the newest of the pool, and returns when the head of its answer is there.
+pub(crate) fn open(
+    pool: &Pool,
+    agent: Option<&Agent>,
+    call: &Call,
+    until: Instant,
+) -> Result<http::Response<Body>, Error> {
+    let credentials = &pool.server.credentials;
+    let try_with = |authorization: Option<HeaderValue>| {
+        let agent = agent.cloned().unwrap_or_else(|| pool.agent());
+        send(&pool.server, &agent, call, authorization, until)
+    };
+    let authorization = credentials.header();
+    let mut response = try_with(authorization.clone())?;
+    // Credentials change while they are in use, and are the transport's to look after: a request that was refused for them is made once more. A
+    // watch can be cancelled only through the agent it has, so it is left to the core.
+    let renewed = response.status() == StatusCode::UNAUTHORIZED && credentials.renew(authorization.as_ref());
+    if renewed && !call.watch {
+        drop(response);
+        response = try_with(credentials.header())?;
     }
-    peer.handle_answer();
+    pool.reach.handle_answer(&pool.server.url);
     Ok(response)
 }
 
@@ -88,22 +104,19 @@ pub(crate) fn head(response: &http::Response<Body>) -> Head {
 }
 
 fn send(
-    peer: &Peer,
+    server: &Server,
     agent: &Agent,
     call: &Call,
     authorization: Option<HeaderValue>,
     until: Instant,
 ) -> Result<http::Response<Body>, Error> {
-    let (request, server) = (&call.request, &peer.server);
+    let request = &call.request;
     let mut builder = http::Request::builder()
         .method(request.method.as_str())
-        .uri(format!("{}{}", peer.url, request.path))
+        .uri(format!("{}{}", server.url, request.path))
         .header(http::header::ACCEPT, call.accept.accept());
     if let Some(authorization) = authorization {
         builder = builder.header(http::header::AUTHORIZATION, authorization);
-    }
-    if let Some(host) = &peer.host {
-        builder = builder.header(http::header::HOST, host);
     }
     if !request.content_type.is_empty() {
         builder = builder.header(http::header::CONTENT_TYPE, request.content_type);

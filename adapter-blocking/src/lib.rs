@@ -4,31 +4,25 @@
 //! try again, when to give up) is made by the [`Machine`](sanskube::machine::Machine) that it drives. Short calls share a bounded pool of threads; each watch has a
 //! thread of its own.
 
-#[cfg(feature = "access")]
-pub mod access;
 mod changes;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod client;
-mod clock;
-mod credentials;
+mod connection;
 mod crew;
 mod driver;
+mod event;
 mod exchange;
-#[cfg(feature = "access")]
-mod exec;
-mod peer;
+mod pool;
 mod rest;
 mod runner;
-mod server;
 #[cfg(feature = "status")]
 pub mod status;
 mod transport;
 
 pub use changes::Changes;
 pub use client::{Client, Watching};
-pub use clock::Clock;
-pub use credentials::Credentials;
 pub use driver::{Driver, Stopper, Waker};
 pub use runner::Runner;
-pub use server::Server;
+pub use sanskube_access as access;
+pub use sanskube_access::{Clock, Server};

@@ -16,10 +16,10 @@ use sanskube::limits::Limits;
 use sanskube::recorder;
 use sanskube::reflector::Config;
 use sanskube::time::Now;
+use sanskube_access::Clock;
 
 use crate::changes::Changes;
 use crate::client::Client;
-use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::driver::{Driver, Stopper, Waker};
 use crate::rest::Rests;
@@ -35,11 +35,11 @@ type Reconcile = Arc<dyn Fn(Key) -> controller::Result + Send + Sync>;
 /// A runner is a handle: clones are the same runner. One of them must be [run](Self::run).
 #[derive(Clone)]
 pub struct Runner {
-    pub(crate) shared: Shared,
+    shared: Shared,
     client: Client,
     reconcile: Arc<Mutex<HashMap<ControllerId, Reconcile>>>,
     /// Counts whenever the machine has come to rest.
-    pub(crate) rests: Arc<Rests>,
+    rests: Arc<Rests>,
     driver: Arc<Mutex<Option<Driver>>>,
     stopper: Stopper,
     waker: Waker,
@@ -54,7 +54,7 @@ impl Runner {
     pub fn new(client: &Client) -> io::Result<Self> {
         // What the standard library draws for its hash maps is random enough to tell two processes apart.
         let seed = RandomState::new().build_hasher().finish();
-        let driver = Driver::new(client.peer.server.clone(), SHORT_CALLS)?;
+        let driver = Driver::new(client.pool.server.clone(), SHORT_CALLS)?;
         Ok(Self {
             shared: Shared::new(Controllers::new(Limits::default(), seed)),
             client: client.clone(),
@@ -132,7 +132,7 @@ impl Runner {
         options: HandlerOptions<T>,
     ) -> Result<Changes<T>, Misuse> {
         let handler = self.change(|machine, now| machine.add_handler(now, watch, options))?;
-        Ok(Changes::new(self.clone(), watch, handler))
+        Ok(Changes::new(self.shared.clone(), self.rests.clone(), watch, handler))
     }
 
     /// Waits until the first lists of all collections are in their caches. `false` if the runner stopped before.

@@ -9,31 +9,17 @@ use std::time::{Duration, Instant};
 
 use sanskube::machine::Answer;
 use sanskube::request::{Call, CallId};
+use sanskube_access::Server;
 use ureq::Agent;
 
-use crate::driver::Event;
-use crate::exchange::exchange;
-use crate::peer::Peer;
-use crate::server::Server;
-
-/// A call to be made by a thread.
-pub(crate) struct Job {
-    pub(crate) agent: Agent,
-    pub(crate) call: Call,
-    /// When the core gives it up.
-    pub(crate) until: Instant,
-}
+use crate::event::Event;
+use crate::exchange::{Job, exchange};
+use crate::pool::Pool;
 
 /// Sends requests and reports their answers as [`Event`]s.
 pub(crate) struct Transport {
-    peer: Arc<Peer>,
+    pool: Arc<Pool>,
     events: SyncSender<Event>,
-    short_calls: Agent,
-    /// With which certificate that agent was made.
-    generation: u64,
-    /// The agent with the certificate before, whose calls may still be in flight.
-    retired: Option<Agent>,
-    workers: usize,
     /// The calls in flight. A watch has an agent of its own, so that it can be shut down alone.
     in_flight: HashMap<CallId, Option<Agent>>,
     jobs: Option<Sender<Job>>,
@@ -42,26 +28,15 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn new(server: Server, workers: usize, events: SyncSender<Event>) -> std::io::Result<Self> {
-        let (generation, short_calls) = (server.credentials.generation(), server.agent(workers));
-        let peer = Arc::new(Peer::new(server));
+        let pool = Arc::new(Pool::new(server, workers));
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let mut threads = Vec::new();
         for _ in 0..workers.max(1) {
-            let (peer, events, waiting) = (peer.clone(), events.clone(), waiting.clone());
-            threads.push(Builder::new().name("sanskube-call".into()).spawn(move || work(&peer, &waiting, &events))?);
+            let (pool, events, waiting) = (pool.clone(), events.clone(), waiting.clone());
+            threads.push(Builder::new().name("sanskube-call".into()).spawn(move || work(&pool, &waiting, &events))?);
         }
-        Ok(Self {
-            peer,
-            events,
-            short_calls,
-            generation,
-            retired: None,
-            workers,
-            in_flight: HashMap::new(),
-            jobs: Some(jobs),
-            threads,
-        })
+        Ok(Self { pool, events, in_flight: HashMap::new(), jobs: Some(jobs), threads })
     }
 
     /// Begins a call. Its thread gives up by itself a little after `limit`.
@@ -73,31 +48,20 @@ impl Transport {
         let until = Instant::now() + limit;
         let job = |agent, call| Job { agent, call, until };
         if !call.watch {
-            self.use_newest_certificate();
             self.in_flight.insert(id, None);
             if let Some(jobs) = &self.jobs {
                 // The workers live as long as the sender, so there is someone to take it.
-                let _ = jobs.send(job(self.short_calls.clone(), call));
+                let _ = jobs.send(job(None, call));
             }
             return Ok(());
         }
-        let agent = self.peer.server.agent(0);
-        let (peer, events, job) = (self.peer.clone(), self.events.clone(), job(agent.clone(), call));
-        let thread = Builder::new().name("sanskube-watch".into()).spawn(move || exchange(&peer, job, &events))?;
+        let agent = self.pool.watch_agent();
+        let (pool, events, job) = (self.pool.clone(), self.events.clone(), job(Some(agent.clone()), call));
+        let thread = Builder::new().name("sanskube-watch".into()).spawn(move || exchange(&pool, job, &events))?;
         self.threads.retain(|thread| !thread.is_finished());
         self.threads.push(thread);
         self.in_flight.insert(id, Some(agent));
         Ok(())
-    }
-
-    /// Makes the agent for short calls anew, if there is another certificate than when it was made.
-    fn use_newest_certificate(&mut self) {
-        let generation = self.peer.server.credentials.generation();
-        if generation != self.generation {
-            let agent = self.peer.server.agent(self.workers);
-            self.retired = Some(std::mem::replace(&mut self.short_calls, agent));
-            self.generation = generation;
-        }
     }
 
     /// Gives a call up. A watch's connection is shut down; a short call's answer is ignored when it comes.
@@ -120,7 +84,7 @@ impl Transport {
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Transport")
-            .field("server", &self.peer.server)
+            .field("server", &self.pool.server)
             .field("in_flight", &self.in_flight.len())
             .finish()
     }
@@ -134,10 +98,7 @@ impl Drop for Transport {
         for agent in self.in_flight.drain().filter_map(|(_, agent)| agent) {
             agent.shutdown();
         }
-        self.short_calls.clone().shutdown();
-        if let Some(agent) = self.retired.take() {
-            agent.shutdown();
-        }
+        self.pool.shutdown();
         for thread in self.threads.drain(..) {
             // A thread that panicked has said so already.
             let _ = thread.join();
@@ -146,11 +107,11 @@ impl Drop for Transport {
 }
 
 /// The life of a pool thread: one call after the other, until the transport is dropped.
-fn work(peer: &Peer, waiting: &Mutex<Receiver<Job>>, events: &SyncSender<Event>) {
+fn work(pool: &Pool, waiting: &Mutex<Receiver<Job>>, events: &SyncSender<Event>) {
     loop {
         // Nothing can panic while the lock is held, and a receiver has no state to be broken.
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
-        exchange(peer, job, events);
+        exchange(pool, job, events);
     }
 }

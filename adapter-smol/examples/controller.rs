@@ -7,13 +7,13 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use futures_lite::future;
 use sanskube::manager::{Config, Manager};
 use sanskube_smol::access::{Environment, Wish};
-use sanskube_smol::{Driver, Server, Stopper};
+use sanskube_smol::{Driver, Stopper};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Controls the ReplicaSets of the cluster that is wished for. Whoever is to stop that is told how.
 pub fn control(wish: &Wish, tell: impl FnOnce(Stopper)) -> Result<(), Box<dyn Error>> {
-    let server = Server::from(wish.find(&Environment::read())?);
+    let server = wish.find(&Environment::read())?;
     println!("controllers of ReplicaSets at {}", server.url);
     let driver = Driver::new(server, 16);
     tell(driver.stopper());

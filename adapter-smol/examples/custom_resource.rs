@@ -1,66 +1,66 @@
-//! A controller of a custom resource, with owned objects, a finalizer, a status and events: each site gets as many pages as its spec says.
-//! `cargo run -p sanskube-smol --example custom_resource -- http://127.0.0.1:8080`
-
-use std::borrow::Cow;
+//! A controller of a custom resource, with owned objects, a finalizer, a status and events: a site gets the pages it asks for.
+//! `cargo run -p sanskube-smol --example custom_resource -- http://127.0.0.1:8080`, and then `kubectl create` a site.
 
 use futures_lite::future;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use sanskube::client::{Api, DeleteOptions, Patch};
 use sanskube::controller::{Cache, Controller, Result, When};
-use sanskube::error::Misuse;
-use sanskube::key::Key;
 use sanskube::object::{Controlled as _, Object, Resource};
 use sanskube::recorder::{Event, EventType, ObjectReference};
-use sanskube::resource_version::ResourceVersion;
-use sanskube::uid::Uid;
+use sanskube::{key::Key, resource_version::ResourceVersion, uid::Uid};
 use sanskube_smol::{Client, Runner, Server};
 use serde::Deserialize;
 use serde_json::json;
+use std::borrow::Cow;
 
-/// Where sites live. A built-in kind stands in for a custom one: with a CustomResourceDefinition, this is all there is to change.
+/// Where sites live.
 pub const SITES: Resource = Resource {
-    group: Cow::Borrowed(""),
+    group: Cow::Borrowed("example.com"),
     version: Cow::Borrowed("v1"),
-    plural: Cow::Borrowed("replicationcontrollers"),
-    kind: Cow::Borrowed("ReplicationController"),
+    plural: Cow::Borrowed("sites"),
+    kind: Cow::Borrowed("Site"),
 };
 const FINALIZER: &str = "example.com/pages";
+type Done<T = ()> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A site: only the fields that this controller looks at. It writes patches, so it keeps what it does not know.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Site {
     metadata: ObjectMeta,
-    spec: Pages,
+    spec: Count,
     #[serde(default)]
-    status: Pages,
+    status: Count,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-struct Pages {
-    replicas: usize,
+struct Count {
+    pages: usize,
 }
 
+#[rustfmt::skip]
 impl Object for Site {
-    fn namespace(&self) -> &str {
-        self.metadata.namespace.as_deref().unwrap_or_default()
-    }
-    fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-    fn uid(&self) -> Uid {
-        self.metadata.uid.as_deref().unwrap_or_default().into()
-    }
-    fn resource_version(&self) -> ResourceVersion {
-        self.metadata.resource_version.as_deref().unwrap_or_default().into()
-    }
+    fn namespace(&self) -> &str { self.metadata.namespace.as_deref().unwrap_or_default() }
+    fn name(&self) -> &str { self.metadata.name.as_deref().unwrap_or_default() }
+    fn uid(&self) -> Uid { self.metadata.uid.as_deref().unwrap_or_default().into() }
+    fn resource_version(&self) -> ResourceVersion { self.metadata.resource_version.as_deref().unwrap_or_default().into() }
+}
+
+/// Tells the server what a site is.
+pub async fn define(client: &Client) -> Done<CustomResourceDefinition> {
+    let count = json!({"type": "object", "properties": {"pages": {"type": "integer"}}, "required": ["pages"]});
+    let schema = json!({"type": "object", "properties": {"spec": count, "status": count}, "required": ["spec"]});
+    let definition = json!({"metadata": {"name": "sites.example.com"}, "spec": {"group": SITES.group, "scope": "Namespaced",
+        "names": {"plural": SITES.plural, "kind": SITES.kind}, "versions": [{"name": SITES.version, "served": true,
+            "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}}]}});
+    let definitions = Api::<CustomResourceDefinition>::all().with_field_manager("sites");
+    Ok(client.send(definitions.apply(&serde_json::from_value(definition)?, true)).await?)
 }
 
 /// Adds the controller to a runner.
-pub fn add(runner: &Runner) -> std::result::Result<(), Misuse> {
-    let sites = runner.watch::<Site>(Api::<Site>::new(SITES));
-    let pages = runner.watch::<ConfigMap>(Api::<ConfigMap>::all());
+pub fn add(runner: &Runner) -> Done {
+    let (sites, pages) = (runner.watch::<Site>(Api::<Site>::new(SITES)), runner.watch(Api::<ConfigMap>::all()));
     let controller = Controller::new("sites", sites.watch()).concurrency(4).owns(pages.watch());
     let tell = runner.clone();
     runner.add(controller, move |key, sites, client| reconcile(key, sites, pages.clone(), client, tell.clone()))?;
@@ -73,8 +73,7 @@ async fn reconcile(key: Key, sites: Cache<Site>, pages: Cache<ConfigMap>, client
     let of_pages = Api::<ConfigMap>::in_namespace(key.namespace()).with_field_manager("sites");
     let finalizers = site.metadata.finalizers.clone().unwrap_or_default();
     let ends = site.metadata.deletion_timestamp.is_some();
-    let wanted = if ends { 0 } else { site.spec.replicas };
-
+    let wanted = if ends { 0 } else { site.spec.pages };
     if !ends && !finalizers.iter().any(|name| name == FINALIZER) {
         let finalizers = [finalizers, vec![FINALIZER.to_owned()]].concat();
         client.send(of_sites.patch(key.name(), &finalizers_are(&site, &finalizers))).await?;
@@ -96,9 +95,8 @@ async fn reconcile(key: Key, sites: Cache<Site>, pages: Cache<ConfigMap>, client
     if ends {
         let rest: Vec<String> = finalizers.into_iter().filter(|name| name != FINALIZER).collect();
         client.send(of_sites.patch(key.name(), &finalizers_are(&site, &rest))).await?;
-    } else if site.status.replicas != wanted {
-        let status = Patch::Merge(json!({"status": {"replicas": wanted}}));
-        client.send(of_sites.patch_status(key.name(), &status)).await?;
+    } else if site.status.pages != wanted {
+        client.send(of_sites.patch_status(key.name(), &Patch::Merge(json!({"status": {"pages": wanted}})))).await?;
         let (object, event_type) = (ObjectReference::of(&*site, &SITES), EventType::Normal);
         let (reason, message) = ("Published".into(), format!("{wanted} pages"));
         tell.record(Event { component: "sites".into(), object, event_type, reason, message });
@@ -112,9 +110,11 @@ fn finalizers_are(site: &Site, finalizers: &[String]) -> Patch {
 }
 
 #[allow(dead_code, reason = "the tests use the rest")]
-fn main() {
-    let runner =
-        Runner::new(&Client::new(Server::new(std::env::args().nth(1).expect("usage: custom_resource URL")), 4));
-    add(&runner).expect("both collections are watched");
+fn main() -> Done {
+    let url = std::env::args().nth(1).ok_or("usage: custom_resource URL")?;
+    let runner = Runner::new(&Client::new(Server::new(url), 4));
+    add(&runner)?;
+    future::block_on(define(runner.client()))?;
     future::block_on(runner.run());
+    Ok(())
 }

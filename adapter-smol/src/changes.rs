@@ -2,27 +2,28 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use event_listener::EventListener;
+use event_listener::{Event, EventListener};
 use futures_lite::{Future as _, Stream};
-use sanskube::controller::{WatchId, Watched};
+use sanskube::controller::{Shared, WatchId, Watched};
 use sanskube::informer::{Change, HandlerId};
 use sanskube::key::Key;
 
-use crate::runner::Runner;
-
 /// The changes of a collection, each with the key of its object. Ends with the runner; leaves when it is dropped.
 pub struct Changes<T: Watched> {
-    runner: Runner,
+    shared: Shared,
+    /// Notified whenever the machine has come to rest.
+    rested: Arc<Event>,
     watch: WatchId<T>,
     handler: HandlerId,
     rest: Option<EventListener>,
 }
 
 impl<T: Watched> Changes<T> {
-    pub(crate) fn new(runner: Runner, watch: WatchId<T>, handler: HandlerId) -> Self {
-        Self { runner, watch, handler, rest: None }
+    pub(crate) fn new(shared: Shared, rested: Arc<Event>, watch: WatchId<T>, handler: HandlerId) -> Self {
+        Self { shared, rested, watch, handler, rest: None }
     }
 }
 
@@ -33,11 +34,9 @@ impl<T: Watched> Stream for Changes<T> {
         let this = self.get_mut();
         loop {
             // Listen before looking, so that nothing falls in between.
-            let rest = this.rest.get_or_insert_with(|| this.runner.rested.listen());
-            let (change, stopping) = this
-                .runner
-                .shared
-                .write(|machine| (machine.poll_change(this.watch, this.handler), machine.is_stopping()));
+            let rest = this.rest.get_or_insert_with(|| this.rested.listen());
+            let (change, stopping) =
+                this.shared.write(|machine| (machine.poll_change(this.watch, this.handler), machine.is_stopping()));
             if change.is_some() || stopping {
                 return Poll::Ready(change);
             }
@@ -51,7 +50,7 @@ impl<T: Watched> Stream for Changes<T> {
 
 impl<T: Watched> Drop for Changes<T> {
     fn drop(&mut self) {
-        self.runner.shared.write(|machine| machine.remove_handler(self.watch, self.handler));
+        self.shared.write(|machine| machine.remove_handler(self.watch, self.handler));
     }
 }
 

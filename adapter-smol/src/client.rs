@@ -15,12 +15,11 @@ use sanskube::machine::{Answer, Part};
 use sanskube::object::Decode;
 use sanskube::request::{Call, Collector, Failure, Outcome};
 use sanskube::time::Instant;
+use sanskube_access::{Clock, Server};
 
-use crate::clock::Clock;
-use crate::driver::Event as Arrival;
+use crate::event::Event as Arrival;
 use crate::exchange::Reporter;
 use crate::pool::Pool;
-use crate::server::Server;
 
 /// How many parts of an answer may wait to be taken.
 const WAITING_PARTS: usize = 4;

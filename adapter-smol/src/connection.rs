@@ -9,9 +9,8 @@ use async_io::Async;
 use futures_lite::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use futures_rustls::TlsConnector;
 use futures_rustls::pki_types::ServerName;
-use sanskube_access::Proxy;
-
-use crate::server::{Server, Target};
+use futures_rustls::rustls::ClientConfig;
+use sanskube_access::{Proxy, Server, Target};
 
 /// How many bytes are read at once.
 const READ: usize = 16 << 10;
@@ -24,6 +23,8 @@ pub(crate) struct Connection {
     socket: Arc<Async<TcpStream>>,
     stream: Pin<Box<dyn Stream>>,
     input: Vec<u8>,
+    /// Of which generation of credentials the certificate is that was shown.
+    generation: u64,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send {}
@@ -31,28 +32,37 @@ trait Stream: AsyncRead + AsyncWrite + Send {}
 impl<T: AsyncRead + AsyncWrite + Send> Stream for T {}
 
 impl Connection {
-    /// Connects to the first address of the server that answers.
-    pub(crate) async fn open(server: &Server) -> io::Result<Self> {
+    /// Connects to the first address of the server that answers. Where there is to be TLS, it is as `tls` says.
+    pub(crate) async fn open(
+        server: &Server,
+        generation: u64,
+        tls: impl Fn() -> Arc<ClientConfig>,
+    ) -> io::Result<Self> {
         let target =
             Target::of(&server.url).ok_or_else(|| invalid(format!("{:?} is no URL of a server", server.url)))?;
         let (host, port) = match &server.proxy {
             None => (target.host.clone(), target.port),
-            Some(proxy) => (proxy.host.clone(), proxy.port),
+            Some(proxy) => (proxy.host().to_owned(), proxy.port()),
         };
         let socket = Arc::new(connect(host, port).await?);
         socket.get_ref().set_nodelay(true)?;
         let mut stream: Pin<Box<dyn Stream>> = Box::pin(Shared(socket.clone()));
         if let Some(proxy) = &server.proxy {
-            if proxy.tls {
-                stream = encrypt(server, &proxy.host, stream).await?;
+            if proxy.is_tls() {
+                stream = encrypt(tls(), proxy.host(), stream).await?;
             }
             pass(proxy, &target, &mut stream).await?;
         }
         if target.tls {
             let name = server.server_name.as_ref().unwrap_or(&target.host);
-            stream = encrypt(server, name, stream).await?;
+            stream = encrypt(tls(), name, stream).await?;
         }
-        Ok(Self { socket, stream, input: Vec::new() })
+        Ok(Self { socket, stream, input: Vec::new(), generation })
+    }
+
+    /// Of which generation of credentials the certificate is that was shown.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Whether the connection can carry another exchange: the server has neither hung up nor said anything unasked.
@@ -104,16 +114,15 @@ async fn connect(host: String, port: u16) -> io::Result<Async<TcpStream>> {
     Err(last)
 }
 
-async fn encrypt(server: &Server, name: &str, stream: Pin<Box<dyn Stream>>) -> io::Result<Pin<Box<dyn Stream>>> {
+async fn encrypt(tls: Arc<ClientConfig>, name: &str, stream: Pin<Box<dyn Stream>>) -> io::Result<Pin<Box<dyn Stream>>> {
     let name = ServerName::try_from(name.to_owned()).map_err(|_| invalid(format!("{name:?} is no host name")))?;
-    Ok(Box::pin(TlsConnector::from(server.tls.clone()).connect(name, stream).await?))
+    Ok(Box::pin(TlsConnector::from(tls).connect(name, stream).await?))
 }
 
 /// Asks a proxy to connect us to the target, and waits until it has.
 async fn pass(proxy: &Proxy, target: &Target, stream: &mut Pin<Box<dyn Stream>>) -> io::Result<()> {
-    let authority = target.authority();
-    let mut request = format!("CONNECT {authority} HTTP/1.1\r\nhost: {authority}\r\n");
-    if let Some(authorization) = &proxy.authorization {
+    let mut request = format!("CONNECT {target} HTTP/1.1\r\nhost: {target}\r\n");
+    if let Some(authorization) = proxy.authorization() {
         request.push_str(&format!("proxy-authorization: {authorization}\r\n"));
     }
     request.push_str("\r\n");

@@ -7,30 +7,18 @@ use async_channel::{Receiver, Sender};
 use async_executor::Executor;
 use async_io::Timer;
 use futures_lite::future;
-use sanskube::machine::{Answer, Input, Machine, Output};
+use sanskube::machine::{Input, Machine, Output};
 use sanskube::time::{Instant, Now};
+use sanskube_access::{Clock, Server};
 
 use crate::client::Client;
-use crate::clock::Clock;
+use crate::event::Event;
 use crate::pool::Pool;
-use crate::server::Server;
 use crate::transport::Transport;
 
 /// How many pieces of answers may wait for the machine. When the channel is full, the tasks that read
 /// from sockets wait, and so does the server.
 const WAITING_PIECES: usize = 64;
-
-/// What can wake the driver.
-pub(crate) enum Event {
-    /// A part of an answer came.
-    Answer(Answer),
-    /// The machine's deadline has come.
-    Due,
-    /// Somebody wants the machine to stop.
-    Stop,
-    /// There may be something to do that does not come in by the channel.
-    Wake,
-}
 
 /// Drives one machine over HTTP until it says that it has stopped.
 #[derive(Debug)]

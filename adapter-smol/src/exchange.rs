@@ -8,13 +8,13 @@ use async_channel::Sender;
 use flate2::write::GzDecoder;
 use sanskube::machine::{Answer, Part};
 use sanskube::request::{Call, CallId, Encoding, Failure, Head};
+use sanskube_access::Server;
 use ureq_proto::BodyMode;
 use ureq_proto::client::{self, RecvBodyResult, RecvResponseResult, SendRequestResult, state};
-use ureq_proto::http::{self, HeaderMap, Request, header};
+use ureq_proto::http::{self, HeaderMap, HeaderValue, Request, header};
 
 use crate::connection::Connection;
-use crate::driver::Event;
-use crate::server::Server;
+use crate::event::Event;
 
 /// The size of a piece of a body before a content encoding is undone, at most.
 const PIECE: usize = 16 << 10;
@@ -30,12 +30,17 @@ pub(crate) enum Error {
     Io(io::Error),
     /// What came was not HTTP, or what was to be sent could not be.
     Protocol(ureq_proto::Error),
+    /// There is no connection.
+    Refused(io::Error),
 }
 
 impl Error {
     /// What it says about whether the server may have acted.
     pub(crate) fn failure(&self) -> Failure {
-        Failure::Cut
+        match self {
+            Self::Refused(_) => Failure::Refused,
+            Self::Abandoned | Self::Io(_) | Self::Protocol(_) => Failure::Cut,
+        }
     }
 }
 
@@ -43,7 +48,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Abandoned => f.write_str("abandoned"),
-            Self::Io(e) => e.fmt(f),
+            Self::Io(e) | Self::Refused(e) => e.fmt(f),
             Self::Protocol(e) => e.fmt(f),
         }
     }
@@ -63,7 +68,7 @@ impl From<ureq_proto::Error> for Error {
 
 impl From<http::Error> for Error {
     fn from(e: http::Error) -> Self {
-        Self::Io(io::Error::new(io::ErrorKind::InvalidInput, e))
+        Self::Refused(io::Error::new(io::ErrorKind::InvalidInput, e))
     }
 }
 
@@ -80,32 +85,46 @@ impl Reporter {
     }
 }
 
-/// Sends a request and reports its answer up to its end. Returns whether the connection can be used again.
-pub(crate) async fn exchange(
-    connection: &mut Connection,
-    server: &Server,
-    call: &Call,
-    reporter: &Reporter,
-) -> Result<bool, Error> {
-    let receiving = send(connection, server, call).await?;
-    let (head, gzip, next) = receive_head(connection, receiving).await?;
-    reporter.report(Part::Head(head)).await?;
-    let closing = match next {
-        RecvResponseResult::RecvBody(body) => receive_body(connection, body, gzip, reporter).await?,
-        RecvResponseResult::Redirect(redirect) => redirect.proceed(),
-        RecvResponseResult::Cleanup(cleanup) => cleanup,
-    };
-    reporter.report(Part::End).await?;
-    Ok(!closing.must_close_connection())
+/// An exchange whose answer has begun to come.
+pub(crate) struct Answering {
+    pub(crate) head: Head,
+    connection: Connection,
+    gzip: bool,
+    next: RecvResponseResult,
+}
+
+impl Answering {
+    /// Sends a request, and returns when the head of its answer is there.
+    pub(crate) async fn open(
+        mut connection: Connection,
+        server: &Server,
+        call: &Call,
+        authorization: Option<HeaderValue>,
+    ) -> Result<Self, Error> {
+        let receiving = send(&mut connection, request(server, call, authorization)?, &call.request.body).await?;
+        let (head, gzip, next) = receive_head(&mut connection, receiving).await?;
+        Ok(Self { head, connection, gzip, next })
+    }
+
+    /// Reports the answer up to its end. Returns the connection, if it can be used again.
+    pub(crate) async fn report(mut self, reporter: &Reporter) -> Result<Option<Connection>, Error> {
+        reporter.report(Part::Head(self.head)).await?;
+        let closing = match self.next {
+            RecvResponseResult::RecvBody(body) => receive_body(&mut self.connection, body, self.gzip, reporter).await?,
+            RecvResponseResult::Redirect(redirect) => redirect.proceed(),
+            RecvResponseResult::Cleanup(cleanup) => cleanup,
+        };
+        reporter.report(Part::End).await?;
+        Ok((!closing.must_close_connection()).then_some(self.connection))
+    }
 }
 
 async fn send(
     connection: &mut Connection,
-    server: &Server,
-    call: &Call,
+    request: Request<()>,
+    body: &[u8],
 ) -> Result<client::Call<state::RecvResponse>, Error> {
-    let body = &call.request.body[..];
-    let mut prepared = client::Call::new(request(server, call)?)?;
+    let mut prepared = client::Call::new(request)?;
     if !body.is_empty() {
         prepared.force_send_body();
     }
@@ -126,7 +145,7 @@ async fn send(
     }
 }
 
-fn request(server: &Server, call: &Call) -> Result<Request<()>, Error> {
+fn request(server: &Server, call: &Call, authorization: Option<HeaderValue>) -> Result<Request<()>, Error> {
     let request = &call.request;
     let mut builder = Request::builder()
         .method(request.method.as_str())
@@ -140,8 +159,8 @@ fn request(server: &Server, call: &Call) -> Result<Request<()>, Error> {
     for (name, value) in &server.headers {
         builder = builder.header(name, value);
     }
-    if let Some(authorization) = server.credentials.header() {
-        builder = builder.header(header::AUTHORIZATION, &*authorization);
+    if let Some(authorization) = authorization {
+        builder = builder.header(header::AUTHORIZATION, authorization);
     }
     if !request.body.is_empty() {
         builder = builder.header(header::CONTENT_TYPE, request.content_type);

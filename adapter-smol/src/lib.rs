@@ -13,20 +13,18 @@
 
 mod changes;
 mod client;
-mod clock;
 mod connection;
 mod driver;
+mod event;
 mod exchange;
 pub mod guide;
 mod pool;
 mod runner;
-mod server;
 mod transport;
 
 pub use changes::Changes;
 pub use client::{Client, Watching};
-pub use clock::Clock;
 pub use driver::{Driver, Stopper, Waker};
 pub use runner::Runner;
 pub use sanskube_access as access;
-pub use server::Server;
+pub use sanskube_access::{Clock, Server};

@@ -20,10 +20,10 @@ use sanskube::limits::Limits;
 use sanskube::recorder;
 use sanskube::reflector::Config;
 use sanskube::time::Now;
+use sanskube_access::Clock;
 
 use crate::changes::Changes;
 use crate::client::Client;
-use crate::clock::Clock;
 use crate::driver::{Driver, Stopper, Waker};
 
 /// A reconciliation under way.
@@ -36,11 +36,11 @@ type Reconcile = Arc<dyn Fn(Key) -> Reconciling + Send + Sync>;
 /// A runner is a handle: clones are the same runner. One of them must be [run](Self::run).
 #[derive(Clone)]
 pub struct Runner {
-    pub(crate) shared: Shared,
+    shared: Shared,
     client: Client,
     reconcile: Arc<Mutex<HashMap<ControllerId, Reconcile>>>,
     /// Notified whenever the machine has come to rest.
-    pub(crate) rested: Arc<Event>,
+    rested: Arc<Event>,
     driver: Arc<Mutex<Option<Driver>>>,
     stopper: Stopper,
     waker: Waker,
@@ -133,7 +133,7 @@ impl Runner {
         options: HandlerOptions<T>,
     ) -> Result<Changes<T>, Misuse> {
         let handler = self.change(|machine, now| machine.add_handler(now, watch, options))?;
-        Ok(Changes::new(self.clone(), watch, handler))
+        Ok(Changes::new(self.shared.clone(), self.rested.clone(), watch, handler))
     }
 
     /// Waits until the first lists of all collections are in their caches. `false` if the runner stopped before.
@@ -222,7 +222,7 @@ impl Runner {
     }
 
     /// Changes the machine and lets its driver see what comes of it.
-    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Controllers, Now) -> R) -> R {
+    fn change<R>(&self, change: impl FnOnce(&mut Controllers, Now) -> R) -> R {
         let result = self.shared.write(|machine| change(machine, self.clock.now()));
         self.waker.wake();
         result

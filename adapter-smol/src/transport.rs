@@ -9,7 +9,7 @@ use async_executor::{Executor, Task};
 use sanskube::machine::Answer;
 use sanskube::request::{Call, CallId};
 
-use crate::driver::Event;
+use crate::event::Event;
 use crate::exchange::Reporter;
 use crate::pool::Pool;
 

@@ -23,6 +23,7 @@
 //! | watch a collection, have a cache | [`machine::Watcher`], [`informer`] |
 //! | write an adapter | [`machine`], [`request`] |
 //! | cache a type of one's own | [`object`] |
+//! | know why something was done | [`manager::Trace`], [`replicaset::Decision`] |
 //! | know every bound | [`limits`] |
 //! | know where this is not as Kubernetes, and why | [`differences`] |
 //!

@@ -87,7 +87,7 @@ impl Timestamp {
 
     /// Reads an RFC 3339 time, the only form that the API writes. `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        let time: jiff::Timestamp = text.parse().ok()?;
+        let time: jiff::Timestamp = Some(text).filter(|text| is_rfc3339(text.as_bytes()))?.parse().ok()?;
         Some(Self(i64::try_from(time.as_nanosecond()).unwrap_or(if time.as_second() < 0 {
             i64::MIN
         } else {
@@ -109,6 +109,28 @@ impl Timestamp {
         // Every i64 of nanoseconds lies within jiff's range of years -9999 to 9999.
         jiff::Timestamp::from_nanosecond(i128::from(self.0)).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
     }
+}
+
+/// Whether a text has the form of RFC 3339, section 5.6. Whether there is such a day and hour is not looked at.
+fn is_rfc3339(text: &[u8]) -> bool {
+    let Some((date, rest)) = text.split_at_checked(DATE.len()) else { return false };
+    let fraction = rest.strip_prefix(b".").map(|rest| rest.iter().take_while(|c| c.is_ascii_digit()).count());
+    let offset = &rest[fraction.map_or(0, |digits| 1 + digits)..];
+    fraction != Some(0)
+        && has_form(date, DATE)
+        && (has_form(offset, b"Z") || OFFSETS.iter().any(|o| has_form(offset, o)))
+}
+
+const DATE: &[u8] = b"0000-00-00T00:00:00";
+const OFFSETS: [&[u8]; 2] = [b"+00:00", b"-00:00"];
+
+/// Whether a text is as `form`, in which a zero stands for a digit and a letter for itself in either case.
+fn has_form(text: &[u8], form: &[u8]) -> bool {
+    let is_like = |(c, wanted): (&u8, &u8)| match wanted {
+        b'0' => c.is_ascii_digit(),
+        wanted => c.eq_ignore_ascii_case(wanted),
+    };
+    text.len() == form.len() && text.iter().zip(form).all(is_like)
 }
 
 impl Add<Duration> for Timestamp {
@@ -169,6 +191,26 @@ mod tests {
         assert_eq!(Timestamp::parse("yesterday"), None);
         assert_eq!(Timestamp::parse(""), None);
         Timestamp::from_nanos(i64::MIN).to_string();
+    }
+
+    #[test]
+    fn a_time_in_another_form_than_that_of_rfc_3339_is_refused() {
+        for text in [
+            "2026-03-14 09:26:53Z",
+            "20260314T092653Z",
+            "2026-03-14T09:26Z",
+            "2026-03-14T09:26:53,5Z",
+            "2026-03-14T09:26:53.Z",
+            "2026-03-14T09:26:53+01",
+            "2026-03-14T09:26:53+01:00[Europe/Berlin]",
+            "+002026-03-14T09:26:53Z",
+            "2026-03-14T09:26:53",
+            "2026-02-30T09:26:53Z",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+        let leap_second = Timestamp::parse("2016-12-31t23:59:60z").unwrap();
+        assert_eq!(leap_second.to_string(), "2016-12-31T23:59:59Z");
     }
 
     #[test]

@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use log::LevelFilter;
+use sanskube::key::Key;
 use sanskube::manager::Config;
 use sanskube::object::ReplicaSetKind;
 use sanskube::object::validation::is_dns_label;
 use sanskube::rand::SplitMix64;
+use sanskube_access::Wish;
 
 use super::controller;
 use super::logging::Format;
-use super::options::{ClientOptions, ControllerOptions, ElectionOptions, StatusOptions};
-use crate::access::Wish;
+use super::options::{ClientOptions, ControllerOptions, ElectionOptions, RecordOptions, StatusOptions};
+use super::replay::{self, Until};
 
 /// A ReplicaSet controller without tokio, and a demonstration of it.
 #[derive(Debug, Parser)]
@@ -38,6 +40,7 @@ pub(super) enum Command {
     },
     #[cfg(feature = "demo")]
     Demo(DemoArgs),
+    Replay(ReplayArgs),
     Run(Box<RunArgs>),
     #[cfg(feature = "demo")]
     Serve(ServeArgs),
@@ -49,6 +52,8 @@ impl Command {
         match self {
             #[cfg(feature = "demo")]
             Self::Demo(_) => LevelFilter::Warn,
+            // What the core said when it was recorded it would say again.
+            Self::Replay(_) => LevelFilter::Off,
             _ => LevelFilter::Info,
         }
     }
@@ -115,6 +120,8 @@ pub(super) struct RunArgs {
     client: ClientOptions,
     #[command(flatten)]
     election: ElectionOptions,
+    #[command(flatten)]
+    pub(super) record: RecordOptions,
     #[command(flatten)]
     pub(super) status: StatusOptions,
 }
@@ -190,6 +197,24 @@ impl ControllerName {
             Self::ReplicationController => ReplicaSetKind::ReplicationController,
         }
     }
+}
+
+/// Runs the controllers again over what `sanskube run --record` has written, offline, and says what they did and why.
+///
+/// It proves that they do the same to the bit, or says where they do not, and then exits with status 1.
+#[derive(Debug, Arguments)]
+pub(super) struct ReplayArgs {
+    /// The recording. One that has no end (the process was killed, or still runs) is replayed as far as it goes.
+    pub(super) file: PathBuf,
+    /// Stop after this step (as in #12), or before this time (RFC 3339), and say how things were then.
+    #[arg(long, value_name = "STEP|TIME", value_parser = replay::until)]
+    pub(super) until: Option<Until>,
+    /// Say only what is about this set or pod.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = replay::key)]
+    pub(super) key: Option<Key>,
+    /// Write a page to step through in a browser instead, as one file that needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
 }
 
 /// Runs the in-memory API server and a pretend kubelet until it is told to stop.

@@ -6,9 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::ValueEnum;
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use sanskube_access::Clock;
 use serde_json::json;
-
-use crate::clock::Clock;
 
 /// The one logger of this process.
 static LOGGER: Logger = Logger { json: AtomicBool::new(false), kept: Mutex::new(Kept::No) };

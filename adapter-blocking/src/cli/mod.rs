@@ -1,4 +1,4 @@
-//! The command line: `sanskube run`, `sanskube demo`, `sanskube serve`.
+//! The command line: `sanskube run`, `sanskube replay`, `sanskube demo`, `sanskube serve`.
 
 mod args;
 #[cfg(feature = "demo")]
@@ -9,6 +9,8 @@ mod demo;
 mod logging;
 mod options;
 mod process;
+mod record;
+mod replay;
 mod run;
 #[cfg(feature = "demo")]
 mod serve;
@@ -34,6 +36,7 @@ pub fn main() -> ExitCode {
             generate(shell, &mut Args::command(), "sanskube", &mut stdout());
             Ok(ExitCode::SUCCESS)
         }
+        Command::Replay(options) => replay::replay(&options),
         Command::Run(options) => run::run(&options),
         #[cfg(feature = "demo")]
         Command::Serve(options) => serve::serve(&options),

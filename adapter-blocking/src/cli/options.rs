@@ -1,6 +1,7 @@
 //! The flags of a controller, named as kube-controller-manager names them.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args as Arguments, ValueEnum};
@@ -91,6 +92,21 @@ pub(super) struct ElectionOptions {
     /// The namespace of the lease.
     #[arg(long, env = "SANSKUBE_LEADER_ELECT_RESOURCE_NAMESPACE", value_name = "NAME", default_value = "kube-system")]
     leader_elect_resource_namespace: String,
+}
+
+/// What is kept of what happens.
+#[derive(Clone, Debug, Arguments)]
+#[command(next_help_heading = "Flight recorder")]
+pub(super) struct RecordOptions {
+    /// Write down all that the controllers are told, for `sanskube replay`. What was there is kept as FILE.1. Holds whole pods: guard it like them.
+    #[arg(long, env = "SANSKUBE_RECORD", value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
+    /// How large the recording may become, such as 64Mi or 4Gi. At this size it ends, and the controllers go on without.
+    #[arg(long, env = "SANSKUBE_RECORD_LIMIT", value_name = "SIZE", default_value = "1Gi", value_parser = size)]
+    pub(super) record_limit: u64,
+    /// Stop in order when the recording is full, so that whoever starts this again, as a Deployment does, begins a new one.
+    #[arg(long, env = "SANSKUBE_RECORD_EXIT_WHEN_FULL", requires = "record")]
+    pub(super) record_exit_when_full: bool,
 }
 
 /// How one can look in.
@@ -189,6 +205,20 @@ fn at_least_a_second(text: &str) -> Result<Duration, String> {
         .and_then(|time| if time < Duration::from_secs(1) { Err("must be at least 1s".into()) } else { Ok(time) })
 }
 
+/// A number of bytes as Kubernetes writes it: `65536`, `64Ki`, `10Mi`, `1Gi`, `5M`. At least 64 Ki.
+fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 6] =
+        [("Ki", 1 << 10), ("Mi", 1 << 20), ("Gi", 1 << 30), ("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)];
+    let unit = UNITS.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)));
+    let (number, unit) = unit.unwrap_or((text, 1));
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    match bytes {
+        None => Err(format!("{text:?} is not a size: use one like 64Mi or 4Gi")),
+        Some(bytes) if bytes < 64 << 10 => Err("must be at least 64Ki".into()),
+        Some(bytes) => Ok(bytes),
+    }
+}
+
 fn selector(text: &str) -> Result<String, String> {
     Selector::parse(text).map_err(|e| e.to_string())?;
     Ok(text.to_owned())
@@ -197,6 +227,18 @@ fn selector(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_read_as_kubernetes_writes_them() {
+        for (text, bytes) in
+            [("65536", 65_536), ("64Ki", 65_536), ("2Mi", 2 << 20), ("1Gi", 1 << 30), ("5M", 5_000_000)]
+        {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "Mi", "-1Gi", "1.5Gi", "1TB", "99999999999Gi", "63Ki", "0"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn durations_are_read_as_go_writes_them() {

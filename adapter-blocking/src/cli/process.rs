@@ -1,6 +1,7 @@
 //! This process, as the system knows it.
 
 use std::fs::{read_dir, read_to_string};
+use std::hash::{DefaultHasher, Hasher as _};
 
 use sanskube::metrics::{Family, Kind, Value};
 
@@ -8,6 +9,17 @@ use sanskube::metrics::{Family, Kind, Value};
 pub(super) fn host_name() -> String {
     let known = read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
     known.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "localhost".into())
+}
+
+/// This program, its version, and a number that no other build has, as good as certainly.
+pub(super) fn build() -> String {
+    let program = std::env::current_exe().and_then(std::fs::read);
+    let mut hasher = DefaultHasher::new();
+    let build = program.map(|program| {
+        hasher.write(&program);
+        format!(" ({:016x})", hasher.finish())
+    });
+    format!("sanskube {}{}", env!("CARGO_PKG_VERSION"), build.unwrap_or_default())
 }
 
 /// What Prometheus' clients tell of a process, as far as the system has a `/proc`.

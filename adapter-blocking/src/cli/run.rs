@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use sanskube::manager::Manager;
+use sanskube_access::Environment;
+use sanskube_flight::FlightRecorder;
 
 use super::args::RunArgs;
 use super::controller::{Looked, WORKERS};
-use super::{Done, signals};
-use crate::access::Environment;
+use super::{Done, record, signals};
 use crate::driver::Driver;
 use crate::status::StatusServer;
 
@@ -31,16 +32,18 @@ pub(super) fn run(args: &RunArgs) -> Done {
         let stopper = stopper.clone();
         move || stopper.stop()
     })?;
-    let mut manager = Manager::new(&config);
-    driver.run(&mut manager, |manager, now| {
+    let tape = record::begin(&args.record, &config)?;
+    let mut recorder = FlightRecorder::new(Manager::new(&config), tape);
+    driver.run(&mut recorder, |recorder, now| {
+        let manager = recorder.machine();
         if let Some(status) = &status {
             status.answer(&Looked { manager, now });
         }
-        if args.once && manager.all_ready() {
+        if (args.once && manager.all_ready()) || (args.record.record_exit_when_full && recorder.is_full()) {
             stopper.stop();
         }
     });
-    if manager.has_lost_lease() {
+    if recorder.machine().has_lost_lease() {
         return Err("the lease is lost, and somebody else may lead now: start again to stand by".into());
     }
     log::info!("stopped");

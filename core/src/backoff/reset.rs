@@ -27,24 +27,34 @@ pub struct BackoffWithReset {
     current: Backoff,
     interval: Duration,
     reset: Reset,
-    since: Instant,
+    /// When it last started over.
+    started: Instant,
+    /// When a delay was last asked for.
+    used: Instant,
 }
 
 impl BackoffWithReset {
     /// A back-off that has just started over at `start`.
     pub const fn new(backoff: Backoff, interval: Duration, reset: Reset, start: Instant) -> Self {
-        Self { initial: backoff, current: backoff, interval, reset, since: start }
+        Self { initial: backoff, current: backoff, interval, reset, started: start, used: start }
+    }
+
+    /// From now on the interval counts from something else.
+    pub const fn set_reset(&mut self, reset: Reset) {
+        self.reset = reset;
     }
 
     /// The next delay.
     pub fn next_delay(&mut self, now: Instant, random: &mut SplitMix64) -> Duration {
-        let quiet = self.interval.is_zero() || now.since(self.since) > self.interval;
-        if quiet {
+        let since = match self.reset {
+            Reset::SinceReset => self.started,
+            Reset::SinceUse => self.used,
+        };
+        if self.interval.is_zero() || now.since(since) > self.interval {
             self.current = self.initial;
+            self.started = now;
         }
-        if quiet || self.reset == Reset::SinceUse {
-            self.since = now;
-        }
+        self.used = now;
         self.current.step(random)
     }
 }

@@ -1,11 +1,10 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec;
 
 use super::*;
 use crate::object::Object;
-use crate::testing::{Random, Thing, thing};
+use crate::testing::{Thing, thing};
 
 /// The objects behind a queue, by rising key.
 #[derive(Default)]
@@ -54,156 +53,6 @@ fn written(delta: &Delta<Thing>) -> Written {
 
 fn write(kind: &str, key: &str, version: u64) -> Written {
     (kind.into(), key.into(), version)
-}
-
-/// A queue as one would write it down: entries of one key each, oldest first.
-#[derive(Default)]
-struct Model {
-    entries: Vec<(String, Vec<Written>)>,
-    /// Whether the changes of a key gather in one entry.
-    gathers: bool,
-    populated: bool,
-    initial_left: usize,
-}
-
-impl Model {
-    fn newest(&self, key: &str) -> Option<&Written> {
-        self.entries.iter().rev().find(|(k, _)| k == key).and_then(|(_, changes)| changes.last())
-    }
-
-    fn push(&mut self, change: Written) {
-        let key = change.1.clone();
-        if self.gathers
-            && let Some((_, changes)) = self.entries.iter_mut().find(|(k, _)| *k == key)
-        {
-            let last = changes.last().unwrap().0.clone();
-            let both_end = ["Deleted", "Tombstone"].contains(&last.as_str())
-                && ["Deleted", "Tombstone"].contains(&change.0.as_str());
-            match (both_end, last.as_str()) {
-                (true, "Deleted") => {}
-                (true, _) => *changes.last_mut().unwrap() = change,
-                (false, _) => changes.push(change),
-            }
-            return;
-        }
-        self.entries.push((key, vec![change]));
-    }
-
-    fn delete(&mut self, key: &str, version: u64, behind: &Behind) {
-        self.populated = true;
-        if !self.gathers || behind.0.contains_key(key) || self.newest(key).is_some() {
-            self.push(write("Deleted", key, version));
-        }
-    }
-
-    fn replace(&mut self, list: &[Thing], behind: &Behind) {
-        let listed: Vec<String> = list.iter().map(|object| object.key().to_string()).collect();
-        let mut missing = Vec::new();
-        for (key, changes) in &self.entries {
-            let newest = self.newest(key).unwrap_or(&changes[0]);
-            let gone = ["Deleted", "Tombstone"].contains(&newest.0.as_str());
-            if !listed.contains(key) && (self.gathers || !gone) && !missing.iter().any(|(k, _)| k == key) {
-                missing.push((key.clone(), newest.2));
-            }
-        }
-        for (key, object) in &behind.0 {
-            if !listed.contains(key) && self.newest(key).is_none() {
-                missing.push((key.clone(), object.version));
-            }
-        }
-        let missing: Vec<Written> = missing.iter().map(|(key, version)| write("Tombstone", key, *version)).collect();
-        let listed: Vec<Written> = list.iter().map(|o| write("Replaced", o.key().as_str(), o.version)).collect();
-        let mut keys: Vec<&str> = listed.iter().map(|(_, key, _)| key.as_str()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let count = keys.len() + missing.len();
-        let (first, second) = if self.gathers { (listed, missing) } else { (missing, listed) };
-        first.into_iter().chain(second).for_each(|change| self.push(change));
-        if !self.populated {
-            self.populated = true;
-            self.initial_left = if self.gathers { count } else { self.entries.len() };
-        }
-    }
-
-    fn resync(&mut self, behind: &Behind) {
-        for (key, object) in &behind.0 {
-            if self.newest(key).is_none() {
-                self.push(write("Sync", key, object.version));
-            }
-        }
-    }
-
-    fn has_synced(&self) -> bool {
-        self.populated && self.initial_left == 0
-    }
-}
-
-fn random_operations(seed: u64, mut queue: Queue<Thing>, gathers: bool) {
-    let mut random = Random::new(seed);
-    let mut behind = Behind::default();
-    let mut model = Model { gathers, ..Model::default() };
-    for step in 1..150 {
-        let object = random.thing(step);
-        let key = object.key().to_string();
-        match random.below(16) {
-            0..3 => {
-                model.populated = true;
-                model.push(write("Added", &key, step));
-                queue.add(object).unwrap();
-            }
-            3..6 => {
-                model.populated = true;
-                model.push(write("Updated", &key, step));
-                queue.update(object).unwrap();
-            }
-            6..8 => {
-                model.delete(&key, step, &behind);
-                queue.delete(object, &behind).unwrap();
-            }
-            8 => {
-                let list: Vec<Thing> = (0..random.below(8)).map(|_| random.thing(step)).collect();
-                model.replace(&list, &behind);
-                queue.replace(list, ResourceVersion::new("1"), &behind).unwrap();
-            }
-            9 => {
-                model.resync(&behind);
-                queue.resync(&behind);
-            }
-            _ => {
-                let popped = queue.pop();
-                let initial = !model.has_synced();
-                if model.entries.is_empty() {
-                    assert!(popped.is_none());
-                    continue;
-                }
-                let popped = popped.unwrap();
-                let (_, changes) = model.entries.remove(0);
-                model.initial_left = model.initial_left.saturating_sub(1);
-                assert!(popped.deltas.iter().map(written).eq(changes), "seed {seed} step {step}");
-                assert_eq!(popped.initial, initial);
-                popped.deltas.iter().for_each(|delta| behind.take(delta));
-            }
-        }
-        assert_eq!(queue.len(), model.entries.len(), "seed {seed} step {step}");
-        assert_eq!(queue.has_synced(), model.has_synced(), "seed {seed} step {step}");
-        if let Queue::DeltaFifo(queue) = &queue {
-            assert!(queue.keys().map(Key::as_str).eq(model.entries.iter().map(|(key, _)| key.as_str())));
-        }
-    }
-}
-
-#[test]
-fn random_operations_leave_the_classic_queue_as_a_naive_model_has_it() {
-    for seed in 0..60 {
-        random_operations(seed, Queue::DeltaFifo(DeltaFifo::new(None, None)), true);
-    }
-}
-
-#[test]
-fn random_operations_leave_the_in_order_queue_as_a_naive_model_has_it() {
-    for seed in 0..60 {
-        random_operations(seed, Queue::InOrder(InOrderFifo::new(None, None)), false);
-    }
 }
 
 fn both() -> [Queue<Thing>; 2] {

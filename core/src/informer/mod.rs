@@ -31,7 +31,7 @@ use crate::delta::{InOrderFifo, Queue};
 use crate::error::{Misuse, Refused};
 use crate::key::Key;
 use crate::object::{Decode, Resource, Transform};
-use crate::reflector::{Config, Reflector, WatchError};
+use crate::reflector::{Config, Recovery, Reflector, WatchError};
 use crate::request::{Call, CallId, CallIds, Failure, Head};
 use crate::resource_version::ResourceVersion;
 use crate::store::{IndexFunction, Store};
@@ -75,6 +75,11 @@ impl<T: Decode> Informer<T> {
     pub fn with_recreated(mut self, recreated: Recreated) -> Self {
         self.cache = self.cache.with_recreated(recreated);
         self
+    }
+
+    /// From now on failures are recovered from in this way; see [`Reflector::set_recovery`].
+    pub const fn set_recovery(&mut self, recovery: Recovery) {
+        self.reflector.set_recovery(recovery);
     }
 
     /// Adds an index to the store; see [`Store::add_index`].

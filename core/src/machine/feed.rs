@@ -1,10 +1,12 @@
 //! An informer as a part of a machine.
 
+use alloc::collections::VecDeque;
+
 use super::{Input, Output};
 use crate::error::Misuse;
 use crate::informer::Informer;
 use crate::object::Decode;
-use crate::reflector::Cause;
+use crate::reflector::{Cause, WatchError};
 use crate::request::{CallId, CallIds};
 use crate::time::{Instant, Now};
 
@@ -25,7 +27,7 @@ pub(crate) trait Feed {
     /// When something here is due.
     fn next_deadline(&self) -> Option<Instant>;
 
-    /// Asks for nothing more. The call to be cancelled, if one is in flight and this was not asked before.
+    /// Asks for nothing more. The call to be cancelled, if one is in flight or was just given up, and this was not asked before.
     fn stop(&mut self) -> Option<CallId>;
 }
 
@@ -42,17 +44,32 @@ pub(crate) struct Fed<T> {
     /// How many watches were asked for (`reflector_watches_total`).
     pub(crate) watches: u64,
     stopped: bool,
+    /// What went wrong and was not taken yet; nothing unless somebody listens.
+    troubles: Option<VecDeque<WatchError>>,
 }
 
 impl<T: Decode> Fed<T> {
     pub(crate) fn new(informer: Informer<T>) -> Self {
-        Self { informer, complaint: None, well: false, lists: 0, watches: 0, stopped: false }
+        Self { informer, complaint: None, well: false, lists: 0, watches: 0, stopped: false, troubles: None }
+    }
+
+    /// From now on keeps everything that goes wrong.
+    pub(crate) fn start_listening(&mut self) {
+        self.troubles.get_or_insert_default();
+    }
+
+    /// The next thing that went wrong.
+    pub(crate) fn poll_trouble(&mut self) -> Option<WatchError> {
+        self.troubles.as_mut()?.pop_front()
     }
 
     /// Says what is wrong once, whatever it was that failed for this reason, and again only after something else was wrong or all was well.
     fn complain(&mut self) {
         let resource = self.informer.resource().group_resource().into_owned();
         while let Some(error) = self.informer.poll_error() {
+            if let Some(troubles) = &mut self.troubles {
+                troubles.push_back(error.clone());
+            }
             if self.complaint.as_ref() == Some(&error.cause) {
                 log::debug!("{resource}: {error}");
             } else {
@@ -108,6 +125,9 @@ impl<T: Decode> Feed for Fed<T> {
     }
 
     fn stop(&mut self) -> Option<CallId> {
-        self.informer.in_flight().filter(|_| !core::mem::replace(&mut self.stopped, true))
+        if core::mem::replace(&mut self.stopped, true) {
+            return None;
+        }
+        self.informer.poll_cancel().or_else(|| self.informer.in_flight())
     }
 }

@@ -32,6 +32,15 @@ impl Leadership {
         taken.is_ok()
     }
 
+    /// Does what has become due, whatever input it was that told the time.
+    pub(super) fn handle_due(&mut self, now: Now) {
+        if let Some(elector) =
+            self.0.as_mut().filter(|elector| elector.next_deadline().is_some_and(|at| at <= now.instant))
+        {
+            elector.handle_timeout(now);
+        }
+    }
+
     pub(super) fn poll_output(&mut self, now: Now, ids: &mut CallIds) -> Option<Output> {
         let elector = self.0.as_mut()?;
         match elector.poll_cancel() {

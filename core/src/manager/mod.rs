@@ -22,6 +22,7 @@ mod leadership;
 mod limiter;
 mod metrics;
 mod poll;
+mod trace;
 mod traffic;
 mod worker;
 
@@ -30,6 +31,7 @@ use core::fmt;
 
 pub use config::Config;
 pub use limiter::ClientLimits;
+pub use trace::Trace;
 
 use crate::delta::{InOrderFifo, Queue};
 use crate::election::Standing;
@@ -40,13 +42,14 @@ use crate::machine::{Fed, Feed, Input, Machine, Output};
 use crate::object::{Decode, Pod, ReplicaSet, ReplicaSetKind, Resource};
 use crate::recorder::Recorder;
 use crate::reflector;
-use crate::replicaset::{Ticket, index_pods};
+use crate::replicaset::{ReplicaSetController, Ticket, index_pods};
 use crate::request::{CallId, CallIds, Failure, Outcome};
 use crate::store::Store;
 use crate::time::{Instant, Now};
 use calls::Calls;
 use leadership::Leadership;
 use limiter::Gate;
+use trace::Tracer;
 use traffic::Traffic;
 use worker::Worker;
 
@@ -61,6 +64,7 @@ pub struct Manager {
     lists: Gate,
     leadership: Leadership,
     traffic: Traffic,
+    trace: Tracer,
     dry_run: bool,
     state: State,
     drained: bool,
@@ -109,6 +113,7 @@ impl Manager {
             lists: Gate::new(config.client_limits),
             leadership: Leadership::new(config.election.as_ref()),
             traffic: Traffic::default(),
+            trace: Tracer::default(),
             dry_run: config.dry_run,
             state: State::Running,
             drained: false,
@@ -123,6 +128,16 @@ impl Manager {
     /// The sets of a kind that are known; none if the manager does not look after this kind.
     pub fn sets(&self, kind: ReplicaSetKind) -> Option<&Store<ReplicaSet>> {
         self.workers.iter().find(|worker| worker.kind() == kind).map(|worker| worker.sets.informer.store())
+    }
+
+    /// The controller of a kind, to be looked at: what its sets wait for. None if the manager does not look after this kind.
+    pub fn controller(&self, kind: ReplicaSetKind) -> Option<&ReplicaSetController> {
+        self.workers.iter().find(|worker| worker.kind() == kind).map(|worker| &worker.controller)
+    }
+
+    /// The keys of the sets that are being synced, of all kinds, and since when.
+    pub fn syncs(&self) -> impl Iterator<Item = (ReplicaSetKind, &Key, Instant)> {
+        self.workers.iter().flat_map(|worker| worker.syncs().map(|(key, since)| (worker.kind(), key, since)))
     }
 
     /// Whether the first lists of pods and of all kinds of sets are in the caches.
@@ -203,6 +218,7 @@ impl Manager {
             worker.handle_set_changes(now);
         }
         while let Some((_, change)) = self.pods.informer.poll_change(self.handler) {
+            self.trace.note(|| Trace::Pod(change.clone()));
             for worker in &mut self.workers {
                 worker.handle_pod_change(&change, self.pods.informer.store(), now);
             }
@@ -218,6 +234,7 @@ impl Machine for Manager {
         self.deliver(now, input)?;
         self.traffic.handle_input(now.instant, &input);
         // The input of one informer may come late, when others have missed a deadline.
+        self.leadership.handle_due(now);
         self.feeds().for_each(|feed| feed.handle_due(now));
         self.route(now);
         self.drained = false;

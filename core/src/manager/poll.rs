@@ -70,18 +70,17 @@ impl Manager {
 
     /// What the informers want done next.
     fn poll_feeds(&mut self, now: Now) -> Option<Output> {
-        if let Some(call) = self.lists.poll_due(now.instant) {
-            return Some(Output::Call(call));
-        }
         let Self { ids, pods, workers, lists, .. } = self;
         let sets = workers.iter_mut().map(|worker| &mut worker.sets as &mut dyn Feed);
-        let mut feeds = core::iter::once(pods as &mut dyn Feed).chain(sets);
-        loop {
-            let output = feeds.find_map(|feed| feed.poll_output(now, ids))?;
-            if let Some(output) = lists.pass(now.instant, output) {
-                return Some(output);
+        for feed in core::iter::once(pods as &mut dyn Feed).chain(sets) {
+            while let Some(output) = feed.poll_output(now, ids) {
+                if let Some(output) = lists.pass(now.instant, output) {
+                    return Some(output);
+                }
             }
         }
+        // After them: a list that was given up is not made, even if its turn has come by now.
+        lists.poll_due(now.instant).map(Output::Call)
     }
 
     /// The next request of a sync, or else of the recorder: what keeps the sets right goes before what tells of it.

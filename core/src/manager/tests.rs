@@ -9,6 +9,7 @@ use core::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::informer::Change;
 use crate::request::{Call, Head, Method};
 
 const OK: Head = Head::new(200);
@@ -258,6 +259,52 @@ fn the_same_inputs_give_the_same_requests() {
 }
 
 #[test]
+fn a_trace_tells_what_was_done_and_why_and_changes_nothing() {
+    let story = |traced: bool| {
+        let mut cluster = Cluster::new(2);
+        if traced {
+            cluster.manager.start_trace();
+        }
+        cluster.run();
+        let first: Vec<Trace> = core::iter::from_fn(|| cluster.manager.poll_trace()).collect();
+        cluster.scale(1);
+        let later: Vec<Trace> = core::iter::from_fn(|| cluster.manager.poll_trace()).collect();
+        (first, later, cluster.writes)
+    };
+    let decisions = |trace: &[Trace]| -> Vec<String> {
+        let decided = trace.iter().filter_map(|told| match told {
+            Trace::Decided { key, decision, .. } => Some(format!("{key}: {decision}")),
+            _ => None,
+        });
+        decided.collect()
+    };
+    let (first, later, writes) = story(true);
+    let (untold, none, same_writes) = story(false);
+    assert!(untold.is_empty() && none.is_empty());
+    assert_eq!(writes, same_writes);
+    assert!(decisions(&first).contains(&"shop/web: too few replicas, need 2, have 0, creating 2".into()));
+    let goes = "shop/web: deleting pod shop/web-11: it is like web-12 in all that counts, and its uid comes first";
+    let status = "shop/web: updating status: replicas 2 → 1, fully labeled 2 → 1";
+    let all = decisions(&later);
+    assert_eq!(all[..2], ["shop/web: too many replicas, need 1, have 2, deleting 1", goes], "{all:#?}");
+    assert_eq!(all.last().unwrap(), status, "{all:#?}");
+    let told: Vec<&str> = later
+        .iter()
+        .map(|told| match told {
+            Trace::Began { .. } => "began",
+            Trace::Decided { .. } => "decided",
+            Trace::Ended { .. } => "ended",
+            Trace::Pod(Change::Delete(_)) => "pod deleted",
+            Trace::Queued { .. } => "queued",
+            Trace::Set(..) => "set",
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    // It is taken once for all here, so what the pods' cache tells comes first.
+    assert_eq!(told[..6], ["pod deleted", "set", "queued", "began", "decided", "decided"], "{told:#?}");
+}
+
+#[test]
 fn a_call_without_an_answer_is_cancelled_in_time_and_tried_again() {
     let mut cluster = Cluster::new(1);
     cluster.run();
@@ -332,4 +379,45 @@ fn an_input_that_comes_late_finds_every_deadline_kept() {
     assert!(cluster.settle().is_none_or(|until| until > cluster.now.instant));
     cluster.cancelled.sort_unstable();
     assert_eq!(cluster.cancelled, watches, "all silent watches are given up with the first input");
+}
+
+#[test]
+fn the_head_of_an_answer_that_comes_after_the_deadline_of_its_call_leaves_no_deadline_behind() {
+    let election = crate::election::Config::new("kube-system", "m", "me");
+    let mut manager = Manager::new(&Config { election: Some(election), ..Config::default() });
+    let start = Now::default();
+    let Output::Call(call) = manager.poll_output(start) else { panic!("the lease is read first") };
+    assert!(matches!(manager.poll_output(start), Output::Wait { .. }));
+    let late = start.after(Duration::from_secs(60));
+    manager.handle_input(late, Input::Head { call: call.id, head: OK }).unwrap();
+    assert_eq!(manager.poll_output(late), Output::Cancel(call.id));
+    let Output::Wait { until: Some(until) } = manager.poll_output(late) else { panic!("it tries again") };
+    assert!(until > late.instant);
+}
+
+#[test]
+fn a_list_that_waited_for_its_turn_past_its_deadline_is_not_made() {
+    let limits = ClientLimits { qps: 0.01, burst: 1 };
+    let mut manager = Manager::new(&Config { watch_list: false, client_limits: Some(limits), ..Config::default() });
+    let mut now = Now::default();
+    let mut drain = |now: Now, input: Option<Input<'_>>| {
+        if let Some(input) = input {
+            manager.handle_input(now, input).unwrap();
+        }
+        let mut calls = Vec::new();
+        loop {
+            match manager.poll_output(now) {
+                Output::Call(call) => calls.push(call),
+                Output::Cancel(id) => assert_eq!(id, CallId(1), "what was not asked for is not cancelled"),
+                Output::Stopped | Output::Wait { .. } => return calls,
+            }
+        }
+    };
+    let first = drain(now, None);
+    assert_eq!(first.len(), 1, "{first:?}");
+    // The turn of the list of sets comes after 100 s, its time is over after 60 s, and the adapter looks after 200 s.
+    now = now.after(Duration::from_secs(200));
+    for call in drain(now, Some(Input::Timeout)) {
+        assert!(call.deadline > now.instant, "{call:?}");
+    }
 }

@@ -56,6 +56,32 @@ impl Meta {
     }
 }
 
+/// What an [`Object`](super::Object) that has a `meta` says of itself by it.
+macro_rules! object_by_meta {
+    () => {
+        fn namespace(&self) -> &str {
+            self.meta.namespace()
+        }
+
+        fn name(&self) -> &str {
+            self.meta.name()
+        }
+
+        fn uid(&self) -> $crate::uid::Uid {
+            self.meta.uid.clone()
+        }
+
+        fn resource_version(&self) -> $crate::resource_version::ResourceVersion {
+            self.meta.resource_version.clone()
+        }
+
+        fn key(&self) -> $crate::key::Key {
+            self.meta.key.clone()
+        }
+    };
+}
+pub(super) use object_by_meta;
+
 impl fmt::Debug for Meta {
     /// Key and version, never more.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

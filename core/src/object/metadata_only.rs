@@ -8,12 +8,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lenient::{Text, nullable};
+use super::meta::object_by_meta;
 use super::owner::OwnerReferenceWire;
 use super::{Decode, Labels, Meta, Object, OwnerReference, Resource};
 use crate::error::Malformed;
-use crate::key::Key;
-use crate::resource_version::ResourceVersion;
-use crate::uid::Uid;
 
 /// The metadata of an object of any kind; spec, status and managed fields are skipped without being built.
 ///
@@ -63,25 +61,7 @@ impl Decode for MetadataOnly {
 }
 
 impl Object for MetadataOnly {
-    fn namespace(&self) -> &str {
-        self.meta.namespace()
-    }
-
-    fn name(&self) -> &str {
-        self.meta.name()
-    }
-
-    fn uid(&self) -> Uid {
-        self.meta.uid.clone()
-    }
-
-    fn resource_version(&self) -> ResourceVersion {
-        self.meta.resource_version.clone()
-    }
-
-    fn key(&self) -> Key {
-        self.meta.key.clone()
-    }
+    object_by_meta!();
 
     fn is_same(&self, other: &Self) -> bool {
         self == other
@@ -98,6 +78,7 @@ impl fmt::Debug for MetadataOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::uid::Uid;
 
     #[test]
     fn the_metadata_is_kept_and_the_rest_is_skipped() {

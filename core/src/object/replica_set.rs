@@ -11,12 +11,9 @@ use serde_json::value::RawValue;
 
 use super::Object;
 use super::labels::Labels;
-use super::meta::Meta;
+use super::meta::{Meta, object_by_meta};
 use super::resource::Resource;
 use super::selector::{Selector, SelectorError};
-use crate::key::Key;
-use crate::resource_version::ResourceVersion;
-use crate::uid::Uid;
 pub use status::{Condition, ReplicaSetStatus};
 
 /// Which of the two kinds a set is.
@@ -136,25 +133,7 @@ impl ReplicaSet {
 }
 
 impl Object for ReplicaSet {
-    fn namespace(&self) -> &str {
-        self.meta.namespace()
-    }
-
-    fn name(&self) -> &str {
-        self.meta.name()
-    }
-
-    fn uid(&self) -> Uid {
-        self.meta.uid.clone()
-    }
-
-    fn resource_version(&self) -> ResourceVersion {
-        self.meta.resource_version.clone()
-    }
-
-    fn key(&self) -> Key {
-        self.meta.key.clone()
-    }
+    object_by_meta!();
 
     fn is_same(&self, other: &Self) -> bool {
         // All else was read from these.

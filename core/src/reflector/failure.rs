@@ -54,6 +54,22 @@ pub enum Step {
     ResumeNow,
 }
 
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NewRound => "listing anew after a pause",
+            Self::NewRoundUnpinned => "listing anew, without a version, after a pause",
+            ListInFull => "listing the whole at once",
+            ListUnpinned => "listing anew, without a version",
+            ListNow => "listing instead of streaming",
+            StreamNow => "streaming the list anew",
+            StreamUnpinned => "streaming the list anew, without a version",
+            Resume => "asking for the same after a pause",
+            ResumeNow => "watching on",
+        })
+    }
+}
+
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {

@@ -173,14 +173,10 @@ enum Next<T> {
 impl<T: Decode> Reflector<T> {
     /// A reflector that has not listed yet.
     pub fn new(config: Config) -> Self {
-        let reset = match config.recovery {
-            Recovery::Prudent => Reset::SinceUse,
-            Recovery::ClientGo => Reset::SinceReset,
-        };
         Self {
             shared: Shared::default(),
             random: SplitMix64::new(config.seed),
-            backoff: BackoffWithReset::new(config.backoff, BACKOFF_RESET, reset, Instant::ZERO),
+            backoff: BackoffWithReset::new(config.backoff, BACKOFF_RESET, reset(config.recovery), Instant::ZERO),
             pace: Pace::new(),
             last_sync: ResourceVersion::NONE,
             unavailable: false,
@@ -269,8 +265,22 @@ impl<T: Decode> Reflector<T> {
         self.synced
     }
 
+    /// From now on failures are recovered from in this way. What is already under way goes on as it is.
+    pub const fn set_recovery(&mut self, recovery: Recovery) {
+        self.config.recovery = recovery;
+        self.backoff.set_reset(reset(recovery));
+    }
+
     /// What the reflector was asked to do.
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+}
+
+/// What the time without a failure counts from, after which the back-off starts over.
+const fn reset(recovery: Recovery) -> Reset {
+    match recovery {
+        Recovery::Prudent => Reset::SinceUse,
+        Recovery::ClientGo => Reset::SinceReset,
     }
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::answer::{CallFailure, body_of, written_meta};
+use super::decision::Decision;
 use super::template::{OwnerWire, controller_reference};
 use crate::object::selector::Selector;
 use crate::object::{Decode, LastAnswer, Object, OwnerReference, Pod, ReplicaSet, Resource};
@@ -109,17 +110,24 @@ impl Claim {
                 Request::get(self.set.kind().resource().object_path(self.set.namespace(), self.set.name(), ""))
             }
             Step::Adopt(pod) => {
-                log::info!("{:?}: adopting {pod:?}", self.set);
                 patch(pod, &AdoptWire { owner_references: [(&self.owner).into()], uid: String::from(&pod.uid()) })
             }
             Step::Release(pod) => {
-                log::info!("{:?}: releasing {pod:?}, whose labels no longer match", self.set);
                 let owner = DeleteOwnerWire { patch: "delete", uid: String::from(&self.owner.uid) };
                 patch(pod, &ReleaseWire { uid: String::from(&pod.uid()), owner_references: [owner] })
             }
         };
         self.in_flight = true;
         Some(request)
+    }
+
+    /// What the request that is in flight is to bring about; none if it only asks.
+    pub fn decision(&self) -> Option<Decision> {
+        match self.step.as_ref().filter(|_| self.in_flight)? {
+            Step::Adopt(pod) => Some(Decision::Adopt(Arc::clone(pod))),
+            Step::Recheck(_) => None,
+            Step::Release(pod) => Some(Decision::Release(Arc::clone(pod))),
+        }
     }
 
     /// Takes the outcome of the request that was made. Returns a pod that was adopted and the version that it has now.

@@ -15,6 +15,7 @@
 mod answer;
 mod burst;
 pub mod claim;
+mod decision;
 pub mod expectations;
 pub mod guard;
 mod index;
@@ -32,6 +33,7 @@ mod work;
 use alloc::boxed::Box;
 
 pub use answer::CallFailure;
+pub use decision::{Decision, Why};
 pub use index::{Caches, index_pods, index_sets};
 pub use rejections::Rejections;
 pub use routing::Wakeups;

@@ -53,6 +53,63 @@ pub fn deletion_order<'a>(pods: impl IntoIterator<Item = (&'a Pod, usize)>, now:
     pods.into_iter().map(|pod| pod.place).collect()
 }
 
+/// By what the first of two pods goes before the second, as upstream compares two pods; each is given with its rank.
+///
+/// Where pods stand in a circle the second may go first all the same.
+pub fn deciding_level(first: (&Pod, usize), second: (&Pod, usize), now: Timestamp) -> Level {
+    let (state, other) = (State::new(first.0, first.1, now), State::new(second.0, second.1, now));
+    let (detail, other_detail) = (Detail::new(first.0, now), Detail::new(second.0, now));
+    if state.assigned != other.assigned {
+        Level::Node
+    } else if state.phase != other.phase {
+        Level::Phase
+    } else if state.ready != other.ready {
+        Level::Ready
+    } else if state.cost != other.cost {
+        Level::Cost
+    } else if state.rank != other.rank {
+        Level::Related { goes: first.1, stays: second.1 }
+    } else if state.ready_for != other.ready_for {
+        Level::ReadyTime
+    } else if detail.ready_since != other_detail.ready_since {
+        Level::Uid
+    } else if detail.restarts != other_detail.restarts {
+        Level::Restarts
+    } else if detail.age != other_detail.age {
+        Level::Age
+    } else {
+        Level::Uid
+    }
+}
+
+/// A level of the order of deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Pods without a node go first.
+    Node,
+    /// Then those that are not running.
+    Phase,
+    /// Then those that are not ready.
+    Ready,
+    /// Then those with the lower deletion cost.
+    Cost,
+    /// Then those on nodes with more related pods.
+    Related {
+        /// How many there are on the node of the pod that goes.
+        goes: usize,
+        /// How many there are on the node of the other one.
+        stays: usize,
+    },
+    /// Then those that have been ready for a shorter time.
+    ReadyTime,
+    /// Then those that were restarted more often.
+    Restarts,
+    /// Then the younger ones.
+    Age,
+    /// What is left.
+    Uid,
+}
+
 struct Standing {
     /// Where the pod stands in the input.
     place: usize,

@@ -87,6 +87,16 @@ impl Rejections {
         (!left.is_zero()).then_some(left)
     }
 
+    /// The number of sets that have a record.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether no set has a record.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
     /// Forgets a set.
     pub(super) fn delete(&mut self, owner: &Uid) {
         self.records.remove(owner);

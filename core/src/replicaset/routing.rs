@@ -10,6 +10,7 @@ use crate::few::Few;
 use crate::key::Key;
 use crate::object::{Object, OwnerReference, Pod, ReplicaSet};
 use crate::time::Now;
+use crate::uid::Uid;
 
 /// The sets that are to be synced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,11 +51,15 @@ impl ReplicaSetController {
     /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deleteRS`.
     pub fn handle_set_deleted(&mut self, set: &ReplicaSet) -> Wakeups {
         log::debug!("deleting {set:?}");
-        let uid = &set.meta().uid;
+        self.forget(&set.meta().key, &set.meta().uid);
+        Wakeups::of(set)
+    }
+
+    /// Drops all records of a set that has gone.
+    pub(super) fn forget(&mut self, key: &Key, uid: &Uid) {
         self.expectations.delete(uid);
         self.rejections.delete(uid);
-        self.guard.clear_uid(&set.meta().key, uid);
-        Wakeups::of(set)
+        self.guard.clear_uid(key, uid);
     }
 
     /// A pod was added to the cache.
@@ -90,15 +95,16 @@ impl ReplicaSetController {
             return wakeups;
         }
         let labels_changed = old.labels() != new.labels();
+        let owner_changed = old.controller() != new.controller();
         if new.deletion().is_some() {
             // A pod that is being deleted counts as deleted: its replacement need not wait until it has gone.
             wakeups.append(self.handle_pod_deleted(new, caches));
-            if labels_changed {
+            // Whoever had it may learn only now, and from this alone, that it is no longer theirs.
+            if labels_changed || owner_changed {
                 wakeups.append(self.handle_pod_deleted(old, caches));
             }
             return wakeups;
         }
-        let owner_changed = old.controller() != new.controller();
         if owner_changed
             && let Some(owner) = old.controller()
             && let Some(set) = self.resolve(old, owner, caches)
@@ -127,15 +133,23 @@ impl ReplicaSetController {
 
     /// A pod has gone from the cache, or is being deleted; `pod` is its last known state.
     ///
-    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deletePod`.
+    /// Of a pod that has no controller in that state the sets that select it are told: one of them may have adopted it, counted it, and even
+    /// deleted it, though the cache never showed it as theirs.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `deletePod`, which does nothing about such a pod.
     pub fn handle_pod_deleted(&mut self, pod: &Pod, caches: Caches<'_>) -> Wakeups {
         let mut wakeups = Wakeups::default();
-        if let Some(owner) = pod.controller()
-            && let Some(set) = self.resolve(pod, owner, caches)
-        {
+        let mut deleted = |set: &ReplicaSet| {
             log::debug!("{pod:?} of {set:?} deleted");
             self.expectations.deletion_observed(&set.meta().uid, pod.key());
             wakeups.wake(set);
+        };
+        match pod.controller() {
+            Some(owner) => {
+                let kind = &self.options.kind.resource().kind;
+                caches.resolve(pod.namespace(), owner, kind).into_iter().for_each(|set| deleted(set));
+            }
+            None => caches.selecting(pod).for_each(|set| deleted(set)),
         }
         wakeups
     }
@@ -168,3 +182,6 @@ impl Wakeups {
         self.later.extend(others.later);
     }
 }
+
+#[cfg(test)]
+mod tests;

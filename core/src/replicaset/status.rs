@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::answer::{CallFailure, body_of};
+use super::decision::Decision;
 use super::predicates::is_available;
 use crate::object::{Condition, Decode, Labels, LastAnswer, Object, Pod, ReplicaSet, ReplicaSetKind, ReplicaSetStatus};
 use crate::request::{JSON, Method, Outcome, Request};
@@ -175,15 +176,12 @@ impl StatusUpdate {
             |subresource| self.set.kind().resource().object_path(self.set.namespace(), self.set.name(), subresource);
         let request = match self.state {
             State::Get => Request::get(path("")),
-            State::FirstPut | State::SecondPut => {
-                log::debug!("{:?}: updating status to {:?}", self.set, Counts(&self.status));
-                Request {
-                    method: Method::Put,
-                    path: path("status"),
-                    content_type: JSON,
-                    body: self.set.to_json_with_status(&self.status),
-                }
-            }
+            State::FirstPut | State::SecondPut => Request {
+                method: Method::Put,
+                path: path("status"),
+                content_type: JSON,
+                body: self.set.to_json_with_status(&self.status),
+            },
             State::Done(_) => return None,
         };
         self.in_flight = true;
@@ -215,31 +213,20 @@ impl StatusUpdate {
         }
     }
 
+    /// What is to be written; none if nothing is.
+    pub fn decision(&self) -> Option<Decision> {
+        match self.state {
+            State::Done(_) => None,
+            _ => Some(Decision::WriteStatus { old: self.set.status().clone(), new: self.status.clone() }),
+        }
+    }
+
     /// What came of it, once it has ended: the set as it is now, or why it could not be written.
     pub fn result(&self) -> Option<&Result<Arc<ReplicaSet>, CallFailure>> {
         match &self.state {
             State::Done(result) => Some(result),
             _ => None,
         }
-    }
-}
-
-/// The numbers of a status, for the log.
-struct Counts<'a>(&'a ReplicaSetStatus);
-
-impl core::fmt::Debug for Counts<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let status = self.0;
-        write!(
-            f,
-            "replicas {}, fully labeled {}, ready {}, available {}, terminating {:?}, generation {}",
-            status.replicas,
-            status.fully_labeled_replicas,
-            status.ready_replicas,
-            status.available_replicas,
-            status.terminating_replicas,
-            status.observed_generation
-        )
     }
 }
 

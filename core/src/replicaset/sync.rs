@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use super::ReplicaSetController;
 use super::answer::CallFailure;
+use super::decision::{Decision, Decisions};
 use super::guard::{Behind, Cache};
 use super::index::Caches;
 use super::work::{Step, Work};
@@ -78,6 +79,7 @@ pub struct Sync {
     in_flight: BTreeMap<Ticket, Option<Arc<Pod>>>,
     tickets: u32,
     events: VecDeque<Event>,
+    decisions: Decisions,
 }
 
 #[derive(Debug)]
@@ -97,8 +99,9 @@ impl ReplicaSetController {
             in_flight: BTreeMap::new(),
             tickets: 0,
             events: VecDeque::new(),
+            decisions: Decisions::default(),
         };
-        match self.look(key, caches, now) {
+        match self.look(key, caches, now, &mut sync.decisions) {
             Ok(Some(work)) => {
                 sync.phase = Phase::Working(Box::new(work));
                 sync.advance(self, caches, now);
@@ -120,11 +123,16 @@ impl Sync {
     pub fn poll_request(&mut self) -> Option<(Ticket, Request)> {
         let Phase::Working(work) = &mut self.phase else { return None };
         let (request, pod) = match &mut work.step {
-            Step::Claim(claim) => (claim.poll_request()?, None),
+            Step::Claim(claim) => {
+                let request = claim.poll_request()?;
+                if let Some(decision) = claim.decision() {
+                    self.decisions.note(&work.set, decision);
+                }
+                (request, None)
+            }
             Step::Create(creations) => (creations.poll_request()?, None),
             Step::Delete(deletions) => {
                 let (request, pod) = deletions.poll_request()?;
-                log::info!("{:?}: deleting {pod:?}", work.set);
                 (request, Some(pod))
             }
             Step::Status(update, _) => (update.poll_request()?, None),
@@ -138,6 +146,11 @@ impl Sync {
     /// The next event to be recorded, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// The next thing that it has decided since this was asked last, in their order.
+    pub fn poll_decision(&mut self) -> Option<Decision> {
+        self.decisions.poll()
     }
 
     /// What is to be done with the key, once the sync has ended. Events may be left.
@@ -163,6 +176,7 @@ impl Sync {
         let Some(victim) = self.in_flight.remove(&ticket) else { return };
         let Phase::Working(work) = &mut self.phase else { return };
         let Work { set, step, adopted, .. } = &mut **work;
+        let uid = set.meta().uid.clone();
         match step {
             Step::Claim(claim) => {
                 if let Some((pod, version)) = claim.handle_outcome(outcome) {
@@ -178,6 +192,11 @@ impl Sync {
             Step::Status(update, _) => update.handle_outcome(outcome),
         }
         self.advance(controller, caches, now);
+        let is_known = || caches.sets.get(self.key.as_str()).is_some_and(|set| set.meta().uid == uid);
+        if self.finish().is_some() && !is_known() {
+            // The set has gone from the cache meanwhile, and what was noted for it since then is of no use to anybody.
+            controller.forget(&self.key, &uid);
+        }
     }
 
     /// Goes on to the phase that has something to wait for.
@@ -191,24 +210,24 @@ impl Sync {
                         return self.fail(SyncFailure::Claim(failures));
                     }
                     work.active = active;
-                    match work.manage(controller, caches, now) {
+                    match work.manage(controller, caches, now, &mut self.decisions) {
                         Some(step) => work.step = step,
-                        None => work.begin_status(now),
+                        None => work.begin_status(now, &mut self.decisions),
                     }
                 }
                 Step::Create(creations) if creations.is_done() => {
                     let skipped = creations.skipped();
                     if skipped > 0 {
-                        log::info!("{:?}: slow start failed, not creating {skipped} more pods", work.set);
+                        self.decisions.note(&work.set, Decision::SkipCreations(skipped));
                         controller.expectations.lower(&uid, i64::try_from(skipped).unwrap_or(i64::MAX), 0);
                     }
                     work.failure = creations.failure.take().map(SyncFailure::Manage);
-                    work.begin_status(now);
+                    work.begin_status(now, &mut self.decisions);
                 }
                 Step::Delete(deletions) if deletions.is_done() => {
                     let stale = deletions.stale.then_some(SyncFailure::StalePods);
                     work.failure = deletions.failure.take().map(SyncFailure::Manage).or(stale);
-                    work.begin_status(now);
+                    work.begin_status(now, &mut self.decisions);
                 }
                 Step::Status(update, evaluated) => match (update.result().cloned(), *evaluated) {
                     (None, _) => return,

@@ -8,8 +8,9 @@ use core::fmt;
 
 use hashbrown::HashMap;
 
+use super::decision::Why;
 use super::predicates::is_active;
-use super::rank::{deletion_order, ranks};
+use super::rank::{deciding_level, deletion_order, ranks};
 use crate::object::{Pod, ReplicaSet};
 use crate::time::Timestamp;
 
@@ -35,6 +36,12 @@ pub trait ChooseVictims: fmt::Debug + Send + Sync {
     /// What is not a place, comes twice or goes beyond the count is ignored; if there are too few, fewer pods are deleted in this sync.
     /// Must depend on its arguments alone if the controller is to be deterministic.
     fn choose(&self, scale_down: &ScaleDown<'_>) -> Vec<usize>;
+
+    /// Why each of these pods goes, which are the choice, in their order. For logs alone; by default it is not known.
+    fn explain(&self, scale_down: &ScaleDown<'_>, choice: &[Arc<Pod>]) -> Vec<Why> {
+        let _ = scale_down;
+        alloc::vec![Why::Chosen; choice.len()]
+    }
 }
 
 /// The choice that Kubernetes makes: the first pods in the [order of deletion](deletion_order).
@@ -60,6 +67,22 @@ impl ChooseVictims for InDeletionOrder {
         let mut order = deletion_order(pods().zip(ranks(pods(), related())), scale_down.now);
         order.truncate(scale_down.count);
         order
+    }
+
+    fn explain(&self, scale_down: &ScaleDown<'_>, choice: &[Arc<Pod>]) -> Vec<Why> {
+        let (pods, now) = (scale_down.pods, scale_down.now);
+        let ranks = ranks(pods.iter().map(|pod| &**pod), scale_down.related.iter().map(|pod| &**pod));
+        let ranked: Vec<(&Pod, usize)> = pods.iter().map(|pod| &**pod).zip(ranks).collect();
+        let order = deletion_order(ranked.iter().copied(), now);
+        // Counted anew, the pods stand in another order: the first that stays is another one, and so may be the reason.
+        let Some(&first_to_stay) = order.get(choice.len()).filter(|_| !self.recount) else {
+            return alloc::vec![Why::Chosen; choice.len()];
+        };
+        let why = |&place: &usize| Why::Ranked {
+            level: deciding_level(ranked[place], ranked[first_to_stay], now),
+            stays: Arc::clone(&pods[first_to_stay]),
+        };
+        order[..choice.len()].iter().map(why).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use core::time::Duration;
 use super::ReplicaSetController;
 use super::burst::{Creations, Deletions, Victim};
 use super::claim::{Bond, Bonds, Claim};
+use super::decision::{Decision, Decisions, Why};
 use super::guard::Cache;
 use super::index::Caches;
 use super::predicates::{is_active, is_terminating, next_availability_check};
@@ -48,7 +49,13 @@ pub(super) enum Step {
 
 impl ReplicaSetController {
     /// The part before the first request. None if there is nothing to do.
-    pub(super) fn look(&mut self, key: &Key, caches: Caches<'_>, now: Now) -> Result<Option<Work>, SyncFailure> {
+    pub(super) fn look(
+        &mut self,
+        key: &Key,
+        caches: Caches<'_>,
+        now: Now,
+        decisions: &mut Decisions,
+    ) -> Result<Option<Work>, SyncFailure> {
         // Before the set is looked up: a cache that is behind may show a set that has gone.
         self.guard
             .ensure_ready(key, caches.pods_version(), caches.sets.resource_version())
@@ -61,6 +68,10 @@ impl ReplicaSetController {
         let uid = &set.meta().uid;
         // Before the pods are listed: what is observed after this must be in the list.
         let satisfied = self.expectations.are_satisfied(uid, caches.pods_version(), now.instant);
+        if !satisfied && let Some(awaited) = self.expectations.get(uid) {
+            let (creations, deletions) = (awaited.creations.max(0), awaited.deletions.max(0));
+            decisions.note(set, Decision::AwaitPods { creations, deletions });
+        }
         let selector = match set.selector() {
             Ok(selector) => selector,
             Err(e) => {
@@ -131,6 +142,7 @@ impl Work {
         controller: &mut ReplicaSetController,
         caches: Caches<'_>,
         now: Now,
+        decisions: &mut Decisions,
     ) -> Option<Step> {
         if !self.manage {
             return None;
@@ -142,12 +154,12 @@ impl Work {
             if controller.options.slow_down_rejected
                 && let Some(pause) = controller.rejections.pause(uid, now.instant)
             {
-                log::info!("{set:?}: its new pods fail at once, creating no more for {pause:?}");
+                decisions.note(set, Decision::Pause(pause));
                 self.again_after = Some(pause);
                 return None;
             }
             let count = (want - have).min(burst);
-            log::info!("{set:?}: too few replicas, need {want}, creating {count}");
+            decisions.note(set, Decision::Create { want, have, count });
             return match create_request(set.namespace(), set, &controller_reference(set)) {
                 Ok(request) => {
                     controller.expectations.expect_creations(uid, count, now.instant);
@@ -163,8 +175,8 @@ impl Work {
         }
         if have > want {
             let count = (have - want).min(burst);
-            log::info!("{set:?}: too many replicas, need {want}, deleting {count}");
-            let victims = self.victims(controller, caches, count, now.wall);
+            decisions.note(set, Decision::Delete { want, have, count });
+            let victims = self.victims(controller, caches, count, now.wall, decisions);
             let keys = victims.iter().map(|pod| pod.key().clone());
             controller.expectations.expect_deletions(uid, keys, now.instant);
             let victims = victims.into_iter().map(|pod| {
@@ -182,23 +194,36 @@ impl Work {
         caches: Caches<'_>,
         count: usize,
         now: Timestamp,
+        decisions: &mut Decisions,
     ) -> Vec<Arc<Pod>> {
-        if count == self.active.len() {
-            return self.active.clone();
+        let (victims, why) = if count == self.active.len() {
+            (self.active.clone(), alloc::vec![Why::AllGo; count])
+        } else {
+            let related = caches.related(&self.set);
+            let scale_down = ScaleDown { set: &self.set, pods: &self.active, related: &related, count, now };
+            let choice = &controller.options.victims;
+            let victims = victims::checked(&scale_down, choice.choose(&scale_down));
+            let why = choice.explain(&scale_down, &victims);
+            (victims, why)
+        };
+        for (pod, why) in victims.iter().zip(why) {
+            decisions.note(&self.set, Decision::DeletePod(Arc::clone(pod), why));
         }
-        let related = caches.related(&self.set);
-        let scale_down = ScaleDown { set: &self.set, pods: &self.active, related: &related, count, now };
-        victims::checked(&scale_down, controller.options.victims.choose(&scale_down))
+        victims
     }
 
-    pub(super) fn begin_status(&mut self, now: Now) {
+    pub(super) fn begin_status(&mut self, now: Now, decisions: &mut Decisions) {
         let terminating = counts_terminating(self.set.kind()).then_some(self.terminating);
         let failure = match &self.failure {
             Some(SyncFailure::Manage(failure)) => Some(&**failure),
             _ => None,
         };
         let status = calculate_status(&self.set, &self.active, terminating, failure, now.wall);
-        self.step = Step::Status(StatusUpdate::new(Arc::clone(&self.set), status), now.wall);
+        let update = StatusUpdate::new(Arc::clone(&self.set), status);
+        if let Some(decision) = update.decision() {
+            decisions.note(&self.set, decision);
+        }
+        self.step = Step::Status(update, now.wall);
     }
 
     /// What is to be done with the key after the status was worked out at `evaluated` and the set is as `written`.

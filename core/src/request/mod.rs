@@ -116,7 +116,8 @@ pub struct Call {
     pub watch: bool,
     /// What the answer had best be written in. One in JSON is understood all the same.
     pub accept: Encoding,
-    /// When the core will give the call up by itself. A transport that cannot be cancelled while it waits can use this as its own
+    /// When the core will give the call up by itself; a watch later, if events come of it until then. A transport that cannot be cancelled
+    /// while it waits can use this as its own
     /// time limit; it need not.
     pub deadline: Instant,
 }

@@ -1,9 +1,7 @@
 use alloc::vec::Vec;
 
-use super::rate::{Bucket, ItemExponential, MaxOf, WithMaxWait, default_controller};
+use super::rate::{Bucket, MaxOf, PerItem, WithMaxWait, default_controller};
 use super::*;
-
-mod model;
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -72,7 +70,7 @@ fn a_reminder_can_be_cancelled() {
 
 #[test]
 fn a_key_added_many_times_while_it_waits_for_its_retry_takes_one_token() {
-    let mut queue = WorkQueue::new(MaxOf::new(ItemExponential::new(SECOND, HOUR), Bucket::new(10.0, 2)));
+    let mut queue = WorkQueue::new(MaxOf::new(PerItem::exponential(SECOND, HOUR), Bucket::new(10.0, 2)));
     for _ in 0..1_000 {
         queue.add_rate_limited(at(0), "hot");
     }
@@ -85,7 +83,7 @@ fn a_key_added_many_times_while_it_waits_for_its_retry_takes_one_token() {
 #[test]
 fn the_part_of_the_bucket_in_a_delay_can_be_capped() {
     let capped = WithMaxWait::new(Bucket::new(10.0, 100), 30 * SECOND);
-    let mut queue = WorkQueue::new(MaxOf::new(ItemExponential::new(Duration::from_millis(5), 1_000 * SECOND), capped));
+    let mut queue = WorkQueue::new(MaxOf::new(PerItem::exponential(Duration::from_millis(5), 1_000 * SECOND), capped));
     for key in 0..10_000 {
         queue.add_rate_limited(at(0), key);
     }
@@ -140,7 +138,7 @@ fn in_the_manner_of_client_go_every_add_escalates() {
 
 #[test]
 fn a_failure_after_a_success_waits_from_the_start_again() {
-    let mut queue = WorkQueue::new(ItemExponential::new(SECOND, HOUR));
+    let mut queue = WorkQueue::new(PerItem::exponential(SECOND, HOUR));
     let fail = |queue: &mut WorkQueue<Key, _>, now| {
         queue.add(now, "a");
         assert_eq!(queue.poll_get(now), Get::Item("a"));

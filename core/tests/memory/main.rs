@@ -1,5 +1,10 @@
 //! What things cost, counted by the allocator.
 #![allow(unsafe_code)]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_types,
+    reason = "each thread counts for itself, and tells what it counted"
+)]
 
 mod counting;
 #[allow(dead_code)]

@@ -233,3 +233,22 @@ fn as_client_go_an_expired_watch_is_followed_by_a_pinned_list() {
     peer.await_call();
     assert_eq!(peer.asked(), "list?resourceVersion=10");
 }
+
+#[test]
+fn another_way_of_recovery_holds_for_what_fails_from_then_on() {
+    let mut peer = Peer::new(|config| config.recovery = Recovery::ClientGo);
+    peer.answer(200, &list(10, &[]));
+    for (recovery, asked) in [
+        (Recovery::Prudent, "list?limit=500"),
+        (Recovery::ClientGo, "list?resourceVersion=10"),
+        (Recovery::Prudent, "list?limit=500"),
+    ] {
+        peer.reflector.set_recovery(recovery);
+        peer.answer(410, &status(410, "Expired"));
+        // What has failed already is dealt with as it was to be then.
+        peer.reflector.set_recovery(Recovery::ClientGo);
+        peer.await_call();
+        assert_eq!(peer.asked(), asked);
+        peer.answer(200, &list(10, &[]));
+    }
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::context::refusal;
 use crate::error::ApiError;
 use crate::media::Media;
+use crate::replica::Replicas;
 use crate::request::{Request, Response};
 
 /// What a refused request gets.
@@ -24,6 +25,8 @@ pub enum Failure {
 /// Refuses some of the requests that match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
+    /// A part of the `User-Agent`, or empty for any.
+    pub agent: String,
     /// The method, or empty for any.
     pub method: String,
     /// A part of the target (path and query), or empty for any.
@@ -60,6 +63,7 @@ pub struct Faults {
     cut_in_frame: u32,
     opened: u32,
     collide_names: bool,
+    replicas: Replicas,
 }
 
 impl Faults {
@@ -71,6 +75,7 @@ impl Faults {
     /// Refuses the next matching request with a `Status` of that code, before it has any effect.
     pub fn fail_next(&mut self, method: &str, target: &str, code: u16) {
         self.add_rule(Rule {
+            agent: String::new(),
             method: method.to_owned(),
             target: target.to_owned(),
             skip: 0,
@@ -119,9 +124,29 @@ impl Faults {
         self.collide_names = on;
     }
 
+    /// Says how far a replica of the server has come: its cache stands still at this version until it is told otherwise, or is up to date if
+    /// there is none. What may be served from a cache is served as of then: objects and lists at a version, watches. Writes, and reads that ask
+    /// for no version, go to the storage behind all replicas.
+    ///
+    /// A version that the history does not reach back to stands for the oldest that it does.
+    pub fn set_replica(&mut self, name: &str, version: Option<u64>) {
+        self.replicas.set(name, version);
+    }
+
+    /// Sends the requests that come from now on, if their `User-Agent` contains `agent`, to a replica. Watches that are open stay with theirs.
+    /// The last route that matches decides; without one the server is up to date.
+    pub fn route(&mut self, agent: &str, replica: &str) {
+        self.replicas.route(agent, replica);
+    }
+
+    pub(crate) fn replicas(&self) -> &Replicas {
+        &self.replicas
+    }
+
     pub(crate) fn judge(&mut self, request: &Request) -> Verdict {
         let hit = self.rules.iter_mut().find_map(|rule| {
-            let matches = (rule.method.is_empty() || rule.method == request.method)
+            let matches = (rule.agent.is_empty() || request.agent().contains(&rule.agent))
+                && (rule.method.is_empty() || rule.method == request.method)
                 && (rule.target.is_empty() || request.target.contains(&rule.target));
             if !matches || rule.times == 0 {
                 return None;

@@ -25,6 +25,9 @@ use crate::watch::{WatchId, WatchState};
 
 mod codec;
 mod connection;
+mod incoming;
+
+pub use incoming::{Bad, Incoming, RequestReader};
 
 /// Settings of a [`Server`].
 #[derive(Debug, Clone)]

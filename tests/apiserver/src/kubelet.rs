@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::request::{Request, Response};
@@ -20,7 +22,7 @@ pub struct KubeletConfig {
     pub bind_after: Duration,
     /// From the binding to the phase Running.
     pub run_after: Duration,
-    /// From Running to the condition Ready.
+    /// From Running to the condition Ready. Zero: a pod is both in one step.
     pub ready_after: Duration,
     /// From the deletion of a bound pod to its end.
     pub terminate_after: Duration,
@@ -48,6 +50,64 @@ enum Step {
     Run,
     Ready,
     Terminate,
+}
+
+/// What is read of an event of the watch.
+#[derive(Deserialize)]
+struct Frame {
+    #[serde(rename = "type")]
+    kind: String,
+    object: Seen,
+}
+
+#[derive(Deserialize)]
+struct Seen {
+    kind: String,
+    #[serde(default)]
+    metadata: SeenMetadata,
+    #[serde(default)]
+    spec: SeenSpec,
+    #[serde(default)]
+    status: SeenStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SeenMetadata {
+    namespace: String,
+    name: String,
+    uid: String,
+    deletion_timestamp: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SeenSpec {
+    node_name: String,
+    scheduling_gates: Option<IgnoredAny>,
+    containers: Vec<SeenContainer>,
+}
+
+#[derive(Deserialize)]
+struct SeenContainer {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    image: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SeenStatus {
+    phase: String,
+    conditions: Vec<SeenCondition>,
+}
+
+#[derive(Deserialize)]
+struct SeenCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
 }
 
 #[derive(Debug)]
@@ -178,8 +238,8 @@ impl Kubelet {
             let mut frames = Vec::new();
             let state = api.poll_watch(id, now, 1 << 20, &mut frames);
             for line in frames.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
-                if let Ok(frame) = serde_json::from_slice::<Value>(line) {
-                    self.observe(now, &frame);
+                if let Ok(frame) = serde_json::from_slice(line) {
+                    self.observe(now, frame);
                 }
             }
             match state {
@@ -190,21 +250,19 @@ impl Kubelet {
         }
     }
 
-    fn observe(&mut self, now: Now, frame: &Value) {
-        let text = |pointer: &str| frame.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let key = (text("/object/metadata/namespace"), text("/object/metadata/name"));
-        if text("/type") == "DELETED" || text("/object/kind") != "Pod" {
+    fn observe(&mut self, now: Now, Frame { kind, object }: Frame) {
+        let Seen { kind: of, metadata, spec, status } = object;
+        let key = (metadata.namespace, metadata.name);
+        if kind == "DELETED" || of != "Pod" {
             self.forget(&key);
             return;
         }
-        let uid = text("/object/metadata/uid");
-        let bound = !text("/object/spec/nodeName").is_empty();
-        let phase = text("/object/status/phase");
-        let conditions = frame.pointer("/object/status/conditions").and_then(Value::as_array);
-        let ready = conditions.into_iter().flatten().any(|c| c["type"] == "Ready" && c["status"] == "True");
-        let gated = frame.pointer("/object/spec/schedulingGates").is_some();
-        let deleting = frame.pointer("/object/metadata/deletionTimestamp").is_some();
-        let step = match (deleting, bound, phase.as_str()) {
+        let uid = metadata.uid;
+        let bound = !spec.node_name.is_empty();
+        let ready = status.conditions.iter().any(|c| c.kind == "Ready" && c.status == "True");
+        let gated = spec.scheduling_gates.is_some();
+        let deleting = metadata.deletion_timestamp.is_some();
+        let step = match (deleting, bound, status.phase.as_str()) {
             (true, true, _) => Some((Step::Terminate, self.config.terminate_after)),
             (true, false, _) | (_, _, "Failed" | "Succeeded") => None,
             (_, false, _) if gated => None,
@@ -220,14 +278,7 @@ impl Kubelet {
         if self.pods.get(&key).is_some_and(|p| p.uid == uid && p.step == step) {
             return;
         }
-        let containers = frame.pointer("/object/spec/containers").and_then(Value::as_array);
-        let containers = containers
-            .into_iter()
-            .flatten()
-            .map(|c| {
-                (c["name"].as_str().unwrap_or_default().to_owned(), c["image"].as_str().unwrap_or_default().to_owned())
-            })
-            .collect();
+        let containers = spec.containers.into_iter().map(|c| (c.name, c.image)).collect();
         self.forget(&key);
         let at = now.monotonic + delay;
         self.due.insert((at, key.clone()));
@@ -255,9 +306,10 @@ impl Kubelet {
                 send(now, api, "POST", &target, "application/json", &binding);
             }
             Step::Run | Step::Ready => {
-                let ready = pod.step == Step::Ready;
+                let (first, ready) =
+                    (pod.step == Step::Run, pod.step == Step::Ready || self.config.ready_after.is_zero());
                 let ip = self.next_ip;
-                self.next_ip += u32::from(!ready);
+                self.next_ip += u32::from(first);
                 let statuses: Vec<Value> = pod
                     .containers
                     .iter()
@@ -278,7 +330,7 @@ impl Kubelet {
                     ],
                     "containerStatuses": statuses,
                 });
-                if !ready {
+                if first {
                     let address = format!("10.{}.{}.{}", ip >> 16 & 255, ip >> 8 & 255, ip & 255);
                     status["startTime"] = time.clone().into();
                     status["podIP"] = address.clone().into();

@@ -78,6 +78,7 @@
 
 mod apply;
 mod body;
+mod change;
 mod config;
 mod context;
 mod controllers;
@@ -105,6 +106,7 @@ mod quantity;
 mod quota;
 mod read;
 mod render;
+mod replica;
 mod request;
 mod schema;
 mod selector;
@@ -120,8 +122,9 @@ mod yaml;
 
 pub mod kubelet;
 
+pub use change::Change;
 pub use config::{Config, Token};
-pub use http::{Server, ServerConfig};
+pub use http::{Bad, Incoming, RequestReader, Server, ServerConfig};
 pub use protobuf::encode as encode_protobuf;
 pub use request::{Request, Response};
 pub use server::{ApiServer, Reply, Stats};

@@ -135,19 +135,35 @@ pub(crate) fn parse_version(text: &str) -> Result<Option<u64>, String> {
 
 impl ApiServer {
     pub(crate) fn read(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
-        if let Some(rv) = parse_version(cx.query.text("resourceVersion")).map_err(ApiError::internal)?
-            && rv > self.store.rv()
-        {
-            return Ok(self.too_large(cx, rv));
+        let text = cx.query.text("resourceVersion");
+        let version = parse_version(text).map_err(ApiError::internal)?;
+        let cached = self.cached_version(cx).filter(|_| !text.is_empty());
+        let newest = cached.unwrap_or_else(|| self.store.rv());
+        if let Some(rv) = version.filter(|rv| *rv > newest) {
+            return Ok(self.too_large(cx, rv, newest));
         }
-        let object = self.find(cx)?;
+        let object = match cached {
+            Some(rv) => {
+                let found = self.store.table(cx.kind().table).object_at(&cx.key(), rv).cloned();
+                found.ok_or_else(|| ApiError::not_found(cx.kind().subject(), &cx.place.name))?
+            }
+            None => self.find(cx)?,
+        };
         Ok(Answer::Object { status: 200, object })
     }
 
+    /// How far the cache of the replica has come that serves a request; none if it is up to date.
+    pub(crate) fn cached_version(&self, cx: &Context<'_>) -> Option<u64> {
+        let replicas = self.faults.replicas();
+        let version = replicas.version(replicas.serving(cx.request))?;
+        let oldest = self.store.table(cx.kind().table).oldest_snapshot();
+        Some(version.max(oldest)).filter(|version| *version < self.store.rv())
+    }
+
     /// The answer to a request for a version from the future: a 504 after a while.
-    fn too_large(&self, cx: &Context<'_>, rv: u64) -> Answer {
+    fn too_large(&self, cx: &Context<'_>, rv: u64, newest: u64) -> Answer {
         let at = cx.now.monotonic + self.config.future_version_wait;
-        Answer::Delayed(at, ApiError::version_too_large(rv, self.store.rv()))
+        Answer::Delayed(at, ApiError::version_too_large(rv, newest))
     }
 
     pub(crate) fn list(&mut self, cx: &mut Context<'_>) -> Result<Answer, ApiError> {
@@ -159,10 +175,10 @@ impl ApiServer {
         let token = cx.query.text("continue");
         let version =
             parse_version(version_text).map_err(|e| ApiError::bad_request(format!("invalid resource version: {e}")))?;
-        if let Some(rv) = version
-            && rv > self.store.rv()
-        {
-            return Ok(self.too_large(cx, rv));
+        let cached = self.cached_version(cx).filter(|_| !version_text.is_empty());
+        let newest = cached.unwrap_or_else(|| self.store.rv());
+        if let Some(rv) = version.filter(|rv| *rv > newest) {
+            return Ok(self.too_large(cx, rv, newest));
         }
         if !token.is_empty() && version.is_some() {
             return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
@@ -176,7 +192,8 @@ impl ApiServer {
             || version.is_some() && limit > 0 && cx.query.get("resourceVersionMatch").is_none();
         let at = match &from {
             Some(from) => from.rv,
-            None => version.filter(|_| exact),
+            None if exact => version,
+            None => cached,
         };
         // A list at version 0 comes from the cache, which has it all.
         let limit = if version_text == "0" && from.is_none() && kind.traits.cached { 0 } else { limit };

@@ -52,6 +52,11 @@ impl Request {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 
+    /// The `User-Agent`; empty if there is none.
+    pub(crate) fn agent(&self) -> &str {
+        self.header("user-agent").unwrap_or_default()
+    }
+
     /// The path, decoded.
     #[must_use]
     pub fn path(&self) -> String {

@@ -340,7 +340,7 @@ impl ApiServer {
         self.tables_of(resource).first().map_or(0, |table| self.store.table(*table).objects.len())
     }
 
-    fn tables_of(&self, resource: &str) -> Vec<usize> {
+    pub(crate) fn tables_of(&self, resource: &str) -> Vec<usize> {
         let mut tables: Vec<usize> = self.kinds.iter().filter(|k| k.resource == resource).map(|k| k.table).collect();
         tables.dedup();
         tables

@@ -147,12 +147,28 @@ impl Table {
         Ok(self.dropped + self.history.partition_point(|e| e.rv <= rv) as u64)
     }
 
+    /// The events after version `rv` that are known.
+    pub(crate) fn events_after(&self, rv: u64) -> impl Iterator<Item = &Event> {
+        self.history.range(self.history.partition_point(|e| e.rv <= rv)..)
+    }
+
     /// The event at a position; `Err` if it is no longer known.
     pub(crate) fn event(&mut self, position: u64) -> Result<Option<&mut Event>, u64> {
         match position.checked_sub(self.dropped) {
             None => Err(self.watch_floor),
             Some(i) => Ok(usize::try_from(i).ok().and_then(|i| self.history.get_mut(i))),
         }
+    }
+
+    /// The oldest version of which a snapshot is known.
+    pub(crate) fn oldest_snapshot(&self) -> u64 {
+        self.snapshot_floor
+    }
+
+    /// An object as it was at version `rv`, which is no older than [`Self::oldest_snapshot`].
+    pub(crate) fn object_at(&self, key: &Key, rv: u64) -> Option<&Arc<Object>> {
+        let later = self.history.iter().rev().take_while(|e| e.rv > rv).filter(|e| e.object.key == *key);
+        later.last().map_or_else(|| self.objects.get(key), |first| first.previous.as_ref())
     }
 
     /// The objects of a namespace (or of all, if it is empty) after `start`, as they were at

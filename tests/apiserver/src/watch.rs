@@ -64,6 +64,8 @@ pub(crate) struct Watch {
     after: u64,
     /// A bookmark must be newer than this.
     begun_at: u64,
+    /// The replica that serves it.
+    replica: Option<Arc<str>>,
     ends_at: Duration,
     bookmarks: bool,
     next_bookmark: Duration,
@@ -117,16 +119,22 @@ impl ApiServer {
         let now = cx.now.monotonic;
         let bookmarks = cx.query.flag("allowWatchBookmarks");
         let send_initial = cx.query.get("sendInitialEvents").map(|_| cx.query.flag("sendInitialEvents"));
-        let current = self.store.rv();
+        let cached = self.cached_version(cx);
+        let current = cached.unwrap_or_else(|| self.store.rv());
         let table = self.store.table(kind.table);
         let mut error = None;
         let mut initial = Initial::default();
         let mut position = table.end();
         let wants_initial = send_initial.unwrap_or(rv == 0);
-        if wants_initial && rv > current {
-            error = Some((now + self.config.future_version_wait, ApiError::version_too_large(rv, current)));
+        // Objects as of no version in particular are those of the storage, to which the cache must have come.
+        let wanted = if send_initial.is_some() && text.is_empty() { self.store.rv() } else { rv };
+        if wants_initial && wanted > current {
+            error = Some((now + self.config.future_version_wait, ApiError::version_too_large(wanted, current)));
         } else if wants_initial {
-            let mut objects = table.snapshot(&cx.place.namespace, None, None).unwrap_or_default();
+            if let Some(version) = cached {
+                position = table.position_after(version).unwrap_or(position);
+            }
+            let mut objects = table.snapshot(&cx.place.namespace, None, cached).unwrap_or_default();
             objects.retain(|o| selector.matches(o));
             initial.objects = objects.into();
             initial.end = bookmarks.then_some(current);
@@ -144,7 +152,7 @@ impl ApiServer {
         }
         let timeout = timeout.map_or(self.config.watch_timeout, Duration::from_secs);
         let ends_at = now + self.faults.watch_lifetime(timeout);
-        let mut watch = Watch {
+        let watch = Watch {
             kind: cx.place.kind.clone(),
             namespace: cx.place.namespace.clone(),
             selector,
@@ -154,6 +162,7 @@ impl ApiServer {
             position,
             after: rv,
             begun_at: current.max(rv),
+            replica: self.faults.replicas().serving(cx.request).cloned(),
             ends_at,
             bookmarks,
             next_bookmark: first_bookmark(now, ends_at),
@@ -164,7 +173,6 @@ impl ApiServer {
             cut_at: self.faults.cut_next_watch(),
             closed: false,
         };
-        watch.begun_at = current;
         let id = WatchId(self.next_watch);
         self.next_watch += 1;
         self.deadlines.insert((watch.deadline(), id));

@@ -249,6 +249,7 @@ fn a_write_that_nobody_answers_is_lost_or_takes_effect_as_the_rule_says() {
     for (after_effect, status) in [(false, 404), (true, 200)] {
         let mut w = World::new(Config::default());
         w.api.faults_mut().add_rule(Rule {
+            agent: String::new(),
             method: "POST".to_owned(),
             target: "configmaps".to_owned(),
             skip: 0,
@@ -417,6 +418,7 @@ fn a_namespace_ends_when_all_in_it_has_ended() {
 fn a_rule_refuses_the_request_it_counts_to() {
     let mut w = World::new(Config::default());
     w.api.faults_mut().add_rule(Rule {
+        agent: String::new(),
         method: "POST".to_owned(),
         target: "configmaps".to_owned(),
         skip: 1,

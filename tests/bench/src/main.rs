@@ -20,6 +20,7 @@ mod queue;
 mod scale;
 mod settled;
 mod table;
+mod whole;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
@@ -27,7 +28,7 @@ static ALLOCATOR: allocator::Counting = allocator::Counting;
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: sanskube-bench generate COUNT FILE [--format json|proto] | ingest FILE [--format json|proto] | churn PODS [--format json|proto]
-    | settled | queue | scale MOST | binary | chart MOST MOST-OF-PEER | table [MOST]";
+    | settled | queue | scale MOST | binary | chart MOST MOST-OF-PEER | whole SANSKUBE [KUBE-CONTROLLER-MANAGER] | table [MOST]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -57,6 +58,8 @@ fn run(arguments: &[&str]) -> Result {
         ["chart", most, peer_most] => chart::run(most.parse()?, peer_most.parse()?),
         ["queue"] => queue::run(),
         ["scale", most] => scale::run(most.parse()?),
+        ["whole", ours] => whole::run(ours, None),
+        ["whole", ours, theirs] => whole::run(ours, Some(theirs)),
         ["table"] => table::run(100_000),
         ["table", most] => table::run(most.parse()?),
         _ => Err(USAGE.into()),

@@ -11,6 +11,7 @@ use sanskube::key::Key;
 use sanskube::limits::Limits;
 use sanskube::object::Decode;
 use sanskube::reflector::Config;
+use sanskube_blocking::Server;
 
 /// The events of a watch.
 pub type Events<T> = Box<dyn Iterator<Item = Result<Event<T>, Error>>>;
@@ -25,7 +26,11 @@ pub trait Adapter: 'static {
     type Runner: Clone + Send + Sync + 'static;
 
     /// A client of the server at this URL.
-    fn client(url: &str) -> Self::Client;
+    fn client(url: &str) -> Self::Client {
+        Self::client_of(Server::new(url))
+    }
+    /// A client of this server.
+    fn client_of(server: Server) -> Self::Client;
     /// `Client::with_limits`
     fn with_limits(client: Self::Client, limits: Limits) -> Self::Client;
     /// `Client::send`
@@ -94,8 +99,8 @@ impl Adapter for Blocking {
     type Client = sanskube_blocking::Client;
     type Runner = sanskube_blocking::Runner;
 
-    fn client(url: &str) -> Self::Client {
-        sanskube_blocking::Client::new(sanskube_blocking::Server::new(url), 4)
+    fn client_of(server: Server) -> Self::Client {
+        sanskube_blocking::Client::new(server, 4)
     }
 
     fn with_limits(client: Self::Client, limits: Limits) -> Self::Client {
@@ -155,8 +160,8 @@ impl Adapter for Smol {
     type Client = sanskube_smol::Client;
     type Runner = sanskube_smol::Runner;
 
-    fn client(url: &str) -> Self::Client {
-        sanskube_smol::Client::new(sanskube_smol::Server::new(url), 4)
+    fn client_of(server: Server) -> Self::Client {
+        sanskube_smol::Client::new(server, 4)
     }
 
     fn with_limits(client: Self::Client, limits: Limits) -> Self::Client {

@@ -11,4 +11,5 @@ pub mod proxy;
 pub mod script;
 pub mod soak;
 pub mod stall;
+pub mod tls;
 pub mod transcript;

@@ -84,6 +84,7 @@ pub fn soak(sanskube: &str, time: Duration) -> Soaked {
         scaled += 1;
         let failure = failures[usize::try_from(draw(5)).expect("it is below five")].clone();
         let rule = Rule {
+            agent: String::new(),
             method: String::new(),
             target: ["/events", "/replicasets"][usize::try_from(draw(2)).expect("it is below two")].into(),
             skip: u32::try_from(draw(10)).expect("it is below ten"),

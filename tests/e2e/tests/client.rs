@@ -150,6 +150,7 @@ fn a_busy_server_is_asked_again_and_a_write_is_never_repeated<A: Adapter>() {
     A::send(&client, maps.create(&map("a", "1"))).unwrap();
     // The server acts, and its answer is lost.
     let lost = Rule {
+        agent: String::new(),
         method: "POST".into(),
         target: "configmaps".into(),
         skip: 0,

@@ -255,7 +255,15 @@ fn it_converges_whatever_the_server_does<A: Adapter>() {
     ] {
         // Requests of this test itself ask for no version.
         let target = if method == "GET" { "resourceVersion" } else { "configmaps" };
-        let rule = Rule { method: method.into(), target: target.into(), skip, times: 1, after_effect, failure };
+        let rule = Rule {
+            agent: String::new(),
+            method: method.into(),
+            target: target.into(),
+            skip,
+            times: 1,
+            after_effect,
+            failure,
+        };
         with_api(&|api| api.faults_mut().add_rule(rule.clone()));
     }
     let runner = A::runner(&client);

@@ -8,7 +8,7 @@ use std::thread::spawn;
 
 use futures_lite::future::block_on;
 use k8s_openapi::api::core::v1::ConfigMap;
-use sanskube::client::{Api, DeleteOptions, Patch, Propagation};
+use sanskube::client::{Api, DeleteOptions, Patch};
 use sanskube_e2e::cluster::{Cluster, PODS};
 use sanskube_e2e::process::wait_until;
 use sanskube_smol::access::Wish;
@@ -86,12 +86,12 @@ fn the_copier_keeps_copies_and_nothing_but_its_own() {
 fn the_custom_resource_has_its_pages_its_status_its_events_and_its_end() {
     let cluster = Cluster::start();
     let client = client(&cluster);
+    block_on(custom_resource::define(&client)).unwrap();
     let runner = Runner::new(&client);
     custom_resource::add(&runner).unwrap();
     let (stopper, running) = (runner.stopper(), spawn(move || block_on(runner.run())));
     let sites = Api::<Raw>::new(custom_resource::SITES).within("default");
-    let site = json!({"metadata": {"name": "shop"}, "spec": {"replicas": 3, "selector": {"app": "shop"},
-        "template": {"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+    let site = json!({"metadata": {"name": "shop"}, "spec": {"pages": 3}});
     block_on(client.send(sites.create(&Raw(site)))).unwrap();
 
     let get = || block_on(client.send(sites.get("shop"))).ok();
@@ -103,7 +103,7 @@ fn the_custom_resource_has_its_pages_its_status_its_events_and_its_end() {
         names.sort();
         names
     };
-    wait_until("the status says three pages", || (get()?.0["status"]["replicas"] == 3).then_some(()));
+    wait_until("the status says three pages", || (get()?.0["status"]["pages"] == 3).then_some(()));
     assert_eq!(pages(), ["shop-0", "shop-1", "shop-2"]);
     assert_eq!(get().unwrap().0["metadata"]["finalizers"], json!(["example.com/pages"]));
     wait_until("the event is written", || {
@@ -115,11 +115,9 @@ fn the_custom_resource_has_its_pages_its_status_its_events_and_its_end() {
     let maps = Api::<ConfigMap>::in_namespace("default");
     block_on(client.send(maps.delete("shop-1", &DeleteOptions::default()))).unwrap();
     wait_until("a lost page comes back", || (pages().len() == 3).then_some(()));
-    block_on(client.send(sites.patch("shop", &Patch::Merge(json!({"spec": {"replicas": 1}}))))).unwrap();
+    block_on(client.send(sites.patch("shop", &Patch::Merge(json!({"spec": {"pages": 1}}))))).unwrap();
     wait_until("the surplus goes", || (pages() == ["shop-0"]).then_some(()));
-    // The kind that stands in would let go of what it owns.
-    let background = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    block_on(client.send(sites.delete("shop", &background))).unwrap();
+    block_on(client.send(sites.delete("shop", &DeleteOptions::default()))).unwrap();
     wait_until("the site ends", || get().is_none().then_some(()));
     assert!(pages().is_empty(), "its pages went before it");
     stopper.stop();

@@ -15,6 +15,7 @@ fn take_over(after_effect: bool) {
     let url = cluster.server.url();
     let since = cluster.version();
     let rule = |skip, times, after_effect| Rule {
+        agent: String::new(),
         method: "POST".into(),
         target: "/pods".into(),
         skip,

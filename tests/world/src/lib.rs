@@ -4,8 +4,16 @@
 //! the in-memory API server. What is pretended is time, which moves only by [`World::step`], and the network, which
 //! delays what passes through it by a seeded amount. The same seed gives the same run.
 
+pub mod check;
+mod client;
+mod disturb;
+mod member;
 mod network;
+mod serve;
+pub mod sim;
 mod world;
 
+pub use client::{ClientId, Clock, Line};
+pub use member::{Member, Observer, View};
 pub use network::Network;
-pub use world::{ClientId, Exchange, World};
+pub use world::{Exchange, Happening, World};

@@ -1,23 +1,18 @@
 //! The world: who is in it, and what happens next.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use sanskube::machine::{Answer, Input, Machine, Output, Part};
-use sanskube::request::{Call, CallId, Encoding, Failure, Head, Request};
+use sanskube::request::{Call, CallId, Request};
 use sanskube::time::{Instant, Now};
 use sanskube_apiserver::kubelet::Kubelet;
-use sanskube_apiserver::{ApiServer, Reply, Response, WatchId, WatchState};
+use sanskube_apiserver::{ApiServer, Reply, Response, WatchId};
 use serde_json::Value;
 
+use crate::client::{Client, ClientId, Clock, Line};
 use crate::network::Network;
-
-/// How much of a watch is sent at once.
-const FRAMES: usize = 64 << 10;
-
-/// Names a controller. Never used again after it has gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(u64);
 
 /// A request of a controller that the server has answered.
 #[derive(Clone, Debug)]
@@ -26,43 +21,67 @@ pub struct Exchange {
     pub at: Instant,
     /// Who asked.
     pub client: ClientId,
+    /// The call that it was.
+    pub call: CallId,
     /// What was asked.
     pub request: Request,
     /// The status of the answer; zero if there was none.
     pub status: u16,
-    /// The answer, if it is JSON.
-    pub response: Value,
+    /// The body of the answer.
+    pub body: Vec<u8>,
+}
+
+impl Exchange {
+    /// The answer as JSON; null if it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// What has happened in a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// A controller was given a part of an answer.
+    Answered(ClientId, Answer),
+    /// A part of an answer has arrived that nobody waits for, or that must wait.
+    Lost(ClientId, Answer),
+    /// Nothing yet.
+    Nothing,
+    /// A request has arrived at the server.
+    Served(ClientId, Call),
+    /// The server or the kubelet has done what was due.
+    Server,
+    /// A controller was told that time has passed.
+    Timeout(ClientId),
 }
 
 /// A cluster: an API server, perhaps a kubelet, and controllers.
 #[derive(Debug)]
 pub struct World<M> {
-    now: Now,
-    api: ApiServer,
+    pub(crate) now: Now,
+    pub(crate) api: ApiServer,
     /// Whether the server answers at all; if not, connections are refused.
-    reachable: bool,
-    kubelet: Option<Kubelet>,
-    network: Network,
-    clients: BTreeMap<ClientId, Client<M>>,
+    pub(crate) reachable: bool,
+    pub(crate) kubelet: Option<Kubelet>,
+    /// Whether the kubelet has something to read.
+    pub(crate) kubelet_has_news: bool,
+    pub(crate) network: Network,
+    pub(crate) clients: BTreeMap<ClientId, Client<M>>,
     next_client: u64,
     /// What is under way, by when it arrives and then by when it was sent.
-    under_way: BTreeMap<(Instant, u64), Delivery>,
+    pub(crate) under_way: BTreeMap<(Instant, u64), Delivery>,
     sent: u64,
-    watches: BTreeMap<WatchId, (ClientId, CallId)>,
-    exchanges: Vec<Exchange>,
+    pub(crate) watches: BTreeMap<WatchId, (ClientId, CallId)>,
+    pub(crate) exchanges: Vec<Exchange>,
+    begun: Vec<(ClientId, CallId)>,
+    /// Those that are killed before anything else happens.
+    doomed: Vec<ClientId>,
+    last: Happening,
+    digest: DefaultHasher,
 }
 
-#[derive(Debug)]
-struct Client<M> {
-    machine: M,
-    until: Option<Instant>,
-    /// When the last piece of each answer arrives: what comes later on the same connection arrives later.
-    in_flight: BTreeMap<CallId, Instant>,
-    stopped: bool,
-}
-
-#[derive(Debug)]
-enum Delivery {
+#[derive(Clone, Debug)]
+pub(crate) enum Delivery {
     Answer(ClientId, Answer),
     Request(ClientId, Call),
 }
@@ -75,6 +94,7 @@ impl<M: Machine> World<M> {
             api,
             reachable: true,
             kubelet: None,
+            kubelet_has_news: false,
             network,
             clients: BTreeMap::new(),
             next_client: 0,
@@ -82,6 +102,10 @@ impl<M: Machine> World<M> {
             sent: 0,
             watches: BTreeMap::new(),
             exchanges: Vec::new(),
+            begun: Vec::new(),
+            doomed: Vec::new(),
+            last: Happening::Nothing,
+            digest: DefaultHasher::new(),
         }
     }
 
@@ -90,49 +114,26 @@ impl<M: Machine> World<M> {
         self.kubelet = Some(kubelet);
     }
 
-    /// Starts a controller.
+    /// Starts a controller whose clocks are those of the server.
     pub fn start(&mut self, machine: M) -> ClientId {
+        self.start_with_clock(machine, Clock::default())
+    }
+
+    /// Starts a controller with clocks of its own.
+    pub fn start_with_clock(&mut self, machine: M, clock: Clock) -> ClientId {
         let id = ClientId(self.next_client);
         self.next_client += 1;
-        self.clients.insert(id, Client { machine, until: None, in_flight: BTreeMap::new(), stopped: false });
+        self.clients.insert(id, Client::new(machine, clock));
         self.drain(id);
         id
     }
 
-    /// Kills a controller: it is gone in the middle of whatever it did. What it has sent arrives all the same.
-    pub fn kill(&mut self, id: ClientId) {
-        self.clients.remove(&id);
-        let watches: Vec<WatchId> =
-            self.watches.iter().filter(|(_, (client, _))| *client == id).map(|(w, _)| *w).collect();
-        for watch in watches {
-            self.watches.remove(&watch);
-            self.api.drop_watch(watch);
-        }
-    }
-
     /// Asks a controller to stop. It is gone once [`is_stopped`](Self::is_stopped).
     pub fn stop(&mut self, id: ClientId) {
-        self.give(id, Input::Stop);
-    }
-
-    /// Makes the server unreachable: what is in flight is cut, new connections are refused.
-    pub fn take_server_down(&mut self) {
-        self.reachable = false;
-        for (id, client) in &self.clients {
-            for call in client.in_flight.keys() {
-                let answer = Answer { call: *call, part: Part::Failed(Failure::Cut) };
-                self.sent += 1;
-                self.under_way.insert((self.now.instant, self.sent), Delivery::Answer(*id, answer));
-            }
+        match self.clients.get_mut(&id) {
+            Some(client) if client.suspended_until > self.now.instant => client.to_stop = true,
+            _ => self.give(id, Input::Stop),
         }
-        self.watches.clear();
-        self.api.close_watches();
-        self.api.restart();
-    }
-
-    /// Makes the server reachable again.
-    pub fn bring_server_up(&mut self) {
-        self.reachable = true;
     }
 
     /// Acts as a user, at once and without a network between.
@@ -152,27 +153,31 @@ impl<M: Machine> World<M> {
 
     /// Lets the next thing happen, however far off it is. Returns whether there was one, no later than `limit`; if not, it is `limit` now.
     pub fn step(&mut self, limit: Instant) -> bool {
+        while let Some(id) = self.doomed.pop() {
+            self.kill(id);
+        }
         let deadline = self.next_deadline();
         let Some(at) = deadline.filter(|at| *at <= limit) else {
             self.advance_to(limit);
             return false;
         };
         self.advance_to(at);
-        if let Some(entry) = self.under_way.first_entry().filter(|entry| entry.key().0 <= at) {
-            match entry.remove() {
-                Delivery::Answer(client, answer) => self.deliver(client, &answer),
-                Delivery::Request(client, call) => self.serve(client, call),
-            }
+        let arrived = self.under_way.first_entry().filter(|entry| entry.key().0 <= at).map(|entry| entry.remove());
+        self.last = if let Some(delivery) = arrived {
+            self.carry_out(delivery)
         } else if let Some(id) = self.due_client() {
-            self.give(id, Input::Timeout);
+            self.wake(id)
         } else {
             let now = self.server_now();
             self.api.handle_timeout(now);
+            self.kubelet_has_news = false;
             if let Some(kubelet) = &mut self.kubelet {
                 kubelet.handle_timeout(now, &mut self.api);
             }
-        }
+            Happening::Server
+        };
         self.pump();
+        self.note();
         true
     }
 
@@ -180,6 +185,16 @@ impl<M: Machine> World<M> {
     pub fn run_for(&mut self, duration: Duration) {
         let limit = self.now.instant + duration;
         while self.step(limit) {}
+    }
+
+    /// What has happened in the last step.
+    pub fn last(&self) -> &Happening {
+        &self.last
+    }
+
+    /// A number that stands for all that has happened so far: two runs with the same number went the same way.
+    pub fn digest(&self) -> u64 {
+        self.digest.finish()
     }
 
     /// The time.
@@ -197,9 +212,25 @@ impl<M: Machine> World<M> {
         &mut self.api
     }
 
+    /// The network, to be made slower or faster.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
     /// A controller, if it has not gone.
     pub fn machine(&self, id: ClientId) -> Option<&M> {
         self.clients.get(&id).map(|client| &client.machine)
+    }
+
+    /// A controller, to be changed in a way that is no input and wants nothing done.
+    pub fn change_machine<R>(&mut self, id: ClientId, change: impl FnOnce(&mut M, Now) -> R) -> Option<R> {
+        let client = self.clients.get_mut(&id)?;
+        Some(change(&mut client.machine, client.clock.show(self.now)))
+    }
+
+    /// What the clocks of a controller show, if it has not gone.
+    pub fn clock(&self, id: ClientId) -> Option<Now> {
+        self.clients.get(&id).map(|client| client.clock.show(self.now))
     }
 
     /// Whether a controller has stopped or gone.
@@ -207,22 +238,38 @@ impl<M: Machine> World<M> {
         self.clients.get(&id).is_none_or(|client| client.stopped)
     }
 
+    /// The calls of a controller that have not ended.
+    pub fn lines(&self, id: ClientId) -> impl Iterator<Item = (CallId, &Line)> {
+        self.clients.get(&id).into_iter().flat_map(|client| client.lines.iter().map(|(call, line)| (*call, line)))
+    }
+
     /// What controllers have asked and the server has answered, but for watches, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         &self.exchanges
     }
 
+    /// Takes the exchanges, so that they need not be kept.
+    pub fn take_exchanges(&mut self) -> Vec<Exchange> {
+        std::mem::take(&mut self.exchanges)
+    }
+
+    /// Takes the names of the calls that were begun since this was last asked.
+    pub fn take_begun(&mut self) -> Vec<(ClientId, CallId)> {
+        std::mem::take(&mut self.begun)
+    }
+
     fn next_deadline(&self) -> Option<Instant> {
         let arrival = self.under_way.first_key_value().map(|((at, _), _)| *at);
-        let clients = self.clients.values().filter_map(|client| client.until).min();
+        let clients = self.clients.values().filter_map(Client::due).min();
         let monotonic = |at: Duration| Instant::ZERO + at;
         let api = self.api.poll_deadline().map(monotonic);
         let kubelet = self.kubelet.as_ref().and_then(Kubelet::poll_deadline).map(monotonic);
-        [arrival, clients, api, kubelet].into_iter().flatten().min().map(|at| at.max(self.now.instant))
+        let news = self.kubelet_has_news.then_some(self.now.instant);
+        [arrival, clients, api, kubelet, news].into_iter().flatten().min().map(|at| at.max(self.now.instant))
     }
 
     fn due_client(&self) -> Option<ClientId> {
-        let due = |client: &Client<M>| client.until.is_some_and(|until| until <= self.now.instant);
+        let due = |client: &Client<M>| client.due().is_some_and(|at| at <= self.now.instant);
         self.clients.iter().find(|(_, client)| due(client)).map(|(id, _)| *id)
     }
 
@@ -230,140 +277,94 @@ impl<M: Machine> World<M> {
         self.now = self.now.after(at.since(self.now.instant));
     }
 
-    fn server_now(&self) -> sanskube_apiserver::Now {
+    pub(crate) fn server_now(&self) -> sanskube_apiserver::Now {
         sanskube_apiserver::Now {
             monotonic: self.now.instant.since(Instant::ZERO),
             wall: jiff::Timestamp::from_nanosecond(self.now.wall.as_nanos().into()).unwrap_or(jiff::Timestamp::MIN),
         }
     }
 
-    /// A request has arrived at the server.
-    fn serve(&mut self, client: ClientId, call: Call) {
-        if !self.reachable {
-            return self.answer(client, call.id, Part::Failed(Failure::Refused), Duration::ZERO);
-        }
-        let mut request = sanskube_apiserver::Request::new(call.request.method.as_str(), &call.request.path)
-            .with_header("user-agent", "sanskube/0")
-            .with_header("accept", call.accept.accept());
-        if !call.request.body.is_empty() {
-            request = request.with_body(call.request.content_type, call.request.body.clone());
-        }
-        let now = self.server_now();
-        match self.api.handle_request(now, &request) {
-            Reply::Response(response) => self.respond(client, call, &response, Duration::ZERO),
-            Reply::Delayed { at, response } => {
-                self.respond(client, call, &response, at.saturating_sub(now.monotonic));
-            }
-            Reply::Hangup => {
-                let (at, id) = (self.now.instant, call.id);
-                self.exchanges.push(Exchange { at, client, request: call.request, status: 0, response: Value::Null });
-                self.answer(client, id, Part::Failed(Failure::Cut), Duration::ZERO);
-            }
-            Reply::Watch { id, head } if self.is_in_flight(client, call.id) => {
-                self.watches.insert(id, (client, call.id));
-                self.answer(client, call.id, Part::Head(head_of(&head)), Duration::ZERO);
-                self.read_watch(id);
-            }
-            Reply::Watch { id, .. } => self.api.drop_watch(id),
-        }
-    }
-
-    fn respond(&mut self, client: ClientId, call: Call, response: &Response, later: Duration) {
-        let Call { id, request, .. } = call;
-        self.answer(client, id, Part::Head(head_of(response)), later);
-        self.answer(client, id, Part::Body(response.body.clone()), later);
-        self.answer(client, id, Part::End, later);
-        let json = serde_json::from_slice(&response.body).unwrap_or_default();
-        let (at, status) = (self.now.instant, response.status);
-        self.exchanges.push(Exchange { at, client, request, status, response: json });
-    }
-
-    /// Sends a part of an answer, behind what was sent before on the same connection.
-    fn answer(&mut self, client: ClientId, call: CallId, part: Part, later: Duration) {
-        let arrival = self.now.instant + later + self.network.delay();
-        let Some(last) = self.clients.get_mut(&client).and_then(|client| client.in_flight.get_mut(&call)) else {
-            return;
-        };
-        *last = arrival.max(*last);
+    /// Sends something that arrives then.
+    pub(crate) fn send(&mut self, at: Instant, delivery: Delivery) {
         self.sent += 1;
-        self.under_way.insert((*last, self.sent), Delivery::Answer(client, Answer { call, part }));
+        self.under_way.insert((at, self.sent), delivery);
     }
 
-    /// Reads every watch that has something to say.
-    fn pump(&mut self) {
-        let now = self.server_now();
-        while let Some(id) = self.api.poll_ready() {
-            if self.watches.contains_key(&id) {
-                self.read_watch(id);
-            } else if let Some(kubelet) = &mut self.kubelet
-                && kubelet.watch() == Some(id)
-            {
-                kubelet.handle_timeout(now, &mut self.api);
+    fn carry_out(&mut self, delivery: Delivery) -> Happening {
+        match delivery {
+            Delivery::Answer(client, answer) => {
+                let taken = self.deliver(client, &answer);
+                if taken { Happening::Answered(client, answer) } else { Happening::Lost(client, answer) }
+            }
+            Delivery::Request(client, call) => {
+                self.serve(client, call.clone());
+                Happening::Served(client, call)
             }
         }
     }
 
-    fn read_watch(&mut self, id: WatchId) {
-        let Some(&(client, call)) = self.watches.get(&id) else { return };
-        let now = self.server_now();
-        loop {
-            let mut frames = Vec::new();
-            let state = self.api.poll_watch(id, now, FRAMES, &mut frames);
-            if !frames.is_empty() {
-                self.answer(client, call, Part::Body(frames), Duration::ZERO);
-            }
-            let end = match state {
-                WatchState::More => continue,
-                WatchState::Open => return,
-                WatchState::Ended => Part::End,
-                WatchState::Cut => Part::Failed(Failure::Cut),
-            };
-            self.watches.remove(&id);
-            return self.answer(client, call, end, Duration::ZERO);
+    /// Takes an answer to a controller, or lets it wait behind others. Whether it was given to it.
+    fn deliver(&mut self, id: ClientId, answer: &Answer) -> bool {
+        let Some(client) = self.clients.get_mut(&id) else { return false };
+        if client.suspended_until > self.now.instant || !client.waiting.is_empty() {
+            client.waiting.push_back(answer.clone());
+            return false;
         }
+        self.give_answer(id, answer)
     }
 
-    fn deliver(&mut self, id: ClientId, answer: &Answer) {
-        if !self.is_in_flight(id, answer.call) {
-            return;
-        }
-        if answer.is_last()
-            && let Some(client) = self.clients.get_mut(&id)
-        {
-            client.in_flight.remove(&answer.call);
+    /// Gives an answer to a controller, if it still waits for it.
+    fn give_answer(&mut self, id: ClientId, answer: &Answer) -> bool {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.lines.contains_key(&answer.call)) else {
+            return false;
+        };
+        if answer.is_last() {
+            client.lines.remove(&answer.call);
         }
         self.give(id, answer.input());
+        true
     }
 
-    fn is_in_flight(&self, client: ClientId, call: CallId) -> bool {
-        self.clients.get(&client).is_some_and(|client| client.in_flight.contains_key(&call))
+    /// Lets a controller do what is due.
+    fn wake(&mut self, id: ClientId) -> Happening {
+        let client = self.clients.get_mut(&id);
+        let Some(client) = client else { return Happening::Nothing };
+        if let Some(answer) = client.waiting.pop_front() {
+            let taken = self.give_answer(id, &answer);
+            return if taken { Happening::Answered(id, answer) } else { Happening::Lost(id, answer) };
+        }
+        let input = if std::mem::take(&mut client.to_stop) { Input::Stop } else { Input::Timeout };
+        self.give(id, input);
+        Happening::Timeout(id)
     }
 
-    fn give(&mut self, id: ClientId, input: Input<'_>) {
-        let Some(client) = self.clients.get_mut(&id) else { return };
+    pub(crate) fn is_in_flight(&self, client: ClientId, call: CallId) -> bool {
+        self.clients.get(&client).is_some_and(|client| client.lines.contains_key(&call))
+    }
+
+    pub(crate) fn give(&mut self, id: ClientId, input: Input<'_>) {
+        let Some(client) = self.clients.get_mut(&id).filter(|_| !self.doomed.contains(&id)) else { return };
         client
             .machine
-            .handle_input(self.now, input)
+            .handle_input(client.clock.show(self.now), input)
             .expect("inputs are given to a drained machine, for calls in flight");
         self.drain(id);
     }
 
     fn drain(&mut self, id: ClientId) {
         while let Some(client) = self.clients.get_mut(&id) {
-            match client.machine.poll_output(self.now) {
+            match client.machine.poll_output(client.clock.show(self.now)) {
                 Output::Call(call) => {
-                    client.in_flight.insert(call.id, self.now.instant);
-                    let arrival = self.now.instant + self.network.delay();
-                    self.sent += 1;
-                    self.under_way.insert((arrival, self.sent), Delivery::Request(id, call));
+                    if client.calls_left == Some(0) {
+                        client.until = None;
+                        return self.doomed.push(id);
+                    }
+                    client.calls_left = client.calls_left.map(|left| left - 1);
+                    self.begin(id, call);
                 }
                 Output::Cancel(call) => {
-                    client.in_flight.remove(&call);
-                    let watch = self.watches.iter().find(|(_, of)| **of == (id, call)).map(|(watch, _)| *watch);
-                    if let Some(watch) = watch {
-                        self.watches.remove(&watch);
-                        self.api.drop_watch(watch);
-                    }
+                    client.lines.remove(&call);
+                    self.drop_watch_of(id, call);
                 }
                 Output::Stopped => {
                     client.stopped = true;
@@ -371,6 +372,7 @@ impl<M: Machine> World<M> {
                     return;
                 }
                 Output::Wait { until } => {
+                    let until = until.map(|until| client.clock.unshow(until));
                     assert!(
                         until.is_none_or(|until| until > self.now.instant),
                         "a machine never waits for what is past"
@@ -381,10 +383,46 @@ impl<M: Machine> World<M> {
             }
         }
     }
-}
 
-fn head_of(response: &Response) -> Head {
-    let retry_after = response.header("retry-after").and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
-    let encoding = Encoding::of_content_type(response.header("content-type"));
-    Head { status: response.status, retry_after, encoding }
+    fn begin(&mut self, id: ClientId, call: Call) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let mut random = self.network.connection(id, call.id);
+        let arrival = self.now.instant + self.network.delay(&mut random);
+        let line = Line {
+            request: call.request.clone(),
+            watch: call.watch,
+            deadline: client.clock.unshow(call.deadline),
+            last: self.now.instant,
+            random,
+            silent: client.cut_off,
+        };
+        client.lines.insert(call.id, line);
+        self.begun.push((id, call.id));
+        if !client.cut_off {
+            self.send(arrival, Delivery::Request(id, call));
+        }
+    }
+
+    /// Notes what has happened in the digest.
+    fn note(&mut self) {
+        let digest = &mut self.digest;
+        self.now.instant.hash(digest);
+        match &self.last {
+            Happening::Answered(client, answer) => {
+                (1, client.0, answer.call.0).hash(digest);
+                if let Part::Body(bytes) = &answer.part {
+                    bytes.hash(digest);
+                }
+            }
+            Happening::Lost(client, answer) => (5, client.0, answer.call.0).hash(digest),
+            Happening::Nothing => {}
+            Happening::Served(client, call) => {
+                (2, client.0, call.id.0).hash(digest);
+                call.request.path.hash(digest);
+                call.request.body.hash(digest);
+            }
+            Happening::Server => 3.hash(digest),
+            Happening::Timeout(client) => (4, client.0).hash(digest),
+        }
+    }
 }

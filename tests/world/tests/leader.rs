@@ -1,20 +1,15 @@
 //! Several managers of which one leads: whatever happens to them, there are never two that write.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::rc::Rc;
 use std::time::Duration;
 
 use sanskube::election::{self, Standing};
-use sanskube::error::Misuse;
-use sanskube::machine::{Answer, Input, Machine, Output, Part};
 use sanskube::manager::{Config, Manager};
 use sanskube::rand::SplitMix64;
 use sanskube::request::Method;
 use sanskube::time::{Instant, Now, Timestamp};
 use sanskube_apiserver::kubelet::{Kubelet, KubeletConfig};
 use sanskube_apiserver::{ApiServer, Request};
-use sanskube_world::{ClientId, Network, World};
+use sanskube_world::{ClientId, Clock, Network, World};
 use serde_json::{Value, json};
 
 const START: Now = Now { instant: Instant::from_millis(1000), wall: Timestamp::from_seconds(1_800_000_000) };
@@ -22,84 +17,11 @@ const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/
 const SETS: &str = "/apis/apps/v1/namespaces/default/replicasets";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// A process: a manager with clocks of its own, that can be suspended, and cut off from its server.
-struct Process {
-    manager: Manager,
-    trouble: Rc<RefCell<Trouble>>,
-    /// How far its wall clock is off, in seconds, and how much later it began to count time.
-    skew: (i64, Duration),
-    /// What has come in while it was suspended.
-    waiting: VecDeque<Answer>,
-    until: Option<Instant>,
-}
-
-#[derive(Default)]
-struct Trouble {
-    suspended_until: Option<Instant>,
-    cut_off: bool,
-}
-
-impl Process {
-    fn clock(&self, now: Now) -> Now {
-        let wall = Timestamp::from_seconds(now.wall.as_seconds() + self.skew.0);
-        Now { instant: now.instant + self.skew.1, wall }
-    }
-
-    fn suspended_until(&self, now: Now) -> Option<Instant> {
-        self.trouble.borrow().suspended_until.filter(|until| *until > now.instant)
-    }
-}
-
-impl Machine for Process {
-    fn handle_input(&mut self, now: Now, input: Input<'_>) -> Result<(), Misuse> {
-        let answer = match input {
-            Input::Body { call, bytes } => Some(Answer { call, part: Part::Body(bytes.to_vec()) }),
-            Input::End { call } => Some(Answer { call, part: Part::End }),
-            Input::Failed { call, failure } => Some(Answer { call, part: Part::Failed(failure) }),
-            Input::Head { call, head } => Some(Answer { call, part: Part::Head(head) }),
-            Input::Stop | Input::Timeout => None,
-        };
-        if self.trouble.borrow().cut_off && answer.is_some() {
-            return Ok(());
-        }
-        if let Some(answer) = answer {
-            self.waiting.push_back(answer);
-            return Ok(());
-        }
-        if self.suspended_until(now).is_none() {
-            self.manager.handle_input(self.clock(now), input)?;
-        }
-        Ok(())
-    }
-
-    fn poll_output(&mut self, now: Now) -> Output {
-        if let Some(until) = self.suspended_until(now) {
-            return Output::Wait { until: Some(until) };
-        }
-        loop {
-            let clock = self.clock(now);
-            match self.manager.poll_output(clock) {
-                Output::Call(_) | Output::Cancel(_) if self.trouble.borrow().cut_off => {}
-                Output::Wait { until } => {
-                    let Some(answer) = self.waiting.pop_front() else {
-                        self.until = until;
-                        let left = until.map(|until| now.instant + until.since(clock.instant));
-                        return Output::Wait { until: left };
-                    };
-                    // A call may have been given up since.
-                    let _ = self.manager.handle_input(clock, answer.input());
-                }
-                output => return output,
-            }
-        }
-    }
-}
-
 struct Scene {
-    world: World<Process>,
+    world: World<Manager>,
     random: SplitMix64,
     started: u64,
-    processes: Vec<(ClientId, Rc<RefCell<Trouble>>)>,
+    processes: Vec<ClientId>,
 }
 
 impl Scene {
@@ -125,17 +47,10 @@ impl Scene {
         let election =
             election::Config { seed: self.started, ..election::Config::new("kube-system", "sanskube", identity) };
         let config = Config { election: Some(election), seed: self.started, ..Config::default() };
-        let trouble = Rc::default();
-        let skew = (i64::try_from(self.below(20_000)).unwrap() - 10_000, Duration::from_millis(self.below(100_000)));
-        let process = Process {
-            manager: Manager::new(&config),
-            trouble: Rc::clone(&trouble),
-            skew,
-            waiting: VecDeque::new(),
-            until: None,
-        };
-        let id = self.world.start(process);
-        self.processes.push((id, trouble));
+        let wall = i64::try_from(self.below(20_000)).unwrap() - 10_000;
+        let clock = Clock { wall: wall * 1_000_000_000, lead: Duration::from_millis(self.below(100_000)) };
+        let id = self.world.start_with_clock(Manager::new(&config), clock);
+        self.processes.push(id);
         id
     }
 
@@ -171,11 +86,10 @@ impl Scene {
     /// Those that lead, by their own clocks, and are awake.
     fn leaders(&self) -> Vec<ClientId> {
         let leads = |id: &ClientId| {
-            let process = self.world.machine(*id)?;
-            let standing = process.manager.standing(process.clock(self.world.now()));
+            let standing = self.world.machine(*id)?.standing(self.world.clock(*id)?);
             matches!(standing, Some(Standing::Leading { .. })).then_some(*id)
         };
-        self.processes.iter().filter_map(|(id, _)| leads(id)).collect()
+        self.processes.iter().filter_map(leads).collect()
     }
 
     /// Who has written to anything but the lease, each once for each time in a row.
@@ -236,7 +150,7 @@ fn a_leader_that_is_asked_to_stop_ends_its_work_and_gives_the_lease_back() {
     scene.world.stop(first);
     scene.seconds(1);
     assert!(scene.world.is_stopped(first));
-    assert!(!scene.world.machine(first).unwrap().manager.has_lost_lease());
+    assert!(!scene.world.machine(first).unwrap().has_lost_lease());
     let lease = scene.ask("GET", LEASE, &Value::Null);
     assert_eq!(lease["spec"]["holderIdentity"], Value::Null);
     scene.seconds(6);
@@ -250,11 +164,11 @@ fn a_leader_that_is_cut_off_stops_by_itself_before_the_next_one_begins() {
     scene.seconds(3);
     let second = scene.start();
     scene.seconds(4);
-    scene.processes[0].1.borrow_mut().cut_off = true;
+    scene.world.set_cut_off(first, true);
     scene.scale(10);
     scene.seconds(11);
     let process = scene.world.machine(first).unwrap();
-    assert!(process.manager.has_lost_lease() && scene.world.is_stopped(first));
+    assert!(process.has_lost_lease() && scene.world.is_stopped(first));
     assert!(scene.leaders().is_empty());
     scene.seconds(12);
     assert_eq!((scene.pods(), scene.leaders()), (10, vec![second]));
@@ -273,14 +187,14 @@ fn a_leader_that_wakes_up_late_writes_nothing() {
         scene.world.run_for(Duration::from_millis(20));
     }
     let until = scene.world.now().instant + Duration::from_secs(40);
-    scene.processes[0].1.borrow_mut().suspended_until = Some(until);
+    scene.world.suspend(first, until);
     // What it has sent already arrives.
     scene.seconds(1);
     let before = scene.world.exchanges().iter().filter(|e| e.client == first).count();
     scene.seconds(60);
     let after = scene.world.exchanges().iter().filter(|e| e.client == first).count();
     assert_eq!(before, after);
-    assert!(scene.world.machine(first).unwrap().manager.has_lost_lease());
+    assert!(scene.world.machine(first).unwrap().has_lost_lease());
     assert_eq!(scene.pods(), 100);
     scene.assert_one_writer_at_a_time();
 }
@@ -293,18 +207,19 @@ fn there_are_never_two_writers() {
         for _ in 0..3 {
             scene.start();
         }
-        let mut wanted = 0;
+        let (mut wanted, mut cut_off) = (0, vec![false; 3]);
         for _ in 0..40 {
             let which = usize::try_from(scene.below(3)).unwrap();
-            let (id, trouble) = scene.processes[which].clone();
+            let id = scene.processes[which];
             match scene.below(8) {
                 0 => {
                     let length = Duration::from_secs(scene.below(40));
-                    trouble.borrow_mut().suspended_until = Some(scene.world.now().instant + length);
+                    let until = scene.world.now().instant + length;
+                    scene.world.suspend(id, until);
                 }
                 1 => {
-                    let cut_off = !trouble.borrow().cut_off;
-                    trouble.borrow_mut().cut_off = cut_off;
+                    cut_off[which] = !cut_off[which];
+                    scene.world.set_cut_off(id, cut_off[which]);
                 }
                 2 => scene.world.kill(id),
                 3 => scene.world.stop(id),
@@ -317,15 +232,18 @@ fn there_are_never_two_writers() {
                 // Started anew, as a kubelet would.
                 scene.world.kill(id);
                 scene.processes.remove(which);
+                cut_off.remove(which);
                 scene.start();
+                cut_off.push(false);
             }
             for _ in 0..scene.below(100) {
                 scene.world.run_for(Duration::from_millis(100));
                 assert!(scene.leaders().len() <= 1, "seed {seed}: two lead");
             }
         }
-        for (_, trouble) in &scene.processes {
-            *trouble.borrow_mut() = Trouble::default();
+        for id in scene.processes.clone() {
+            scene.world.set_cut_off(id, false);
+            scene.world.suspend(id, Instant::ZERO);
         }
         scene.seconds(120);
         assert_eq!(scene.pods(), usize::try_from(wanted).unwrap(), "seed {seed}");
@@ -340,16 +258,9 @@ fn a_dry_run_writes_nothing() {
     let mut scene = Scene::new(5);
     scene.scale(10);
     let config = Config { dry_run: true, seed: 9, ..Config::default() };
-    let process = Process {
-        manager: Manager::new(&config),
-        trouble: Rc::default(),
-        skew: (0, Duration::ZERO),
-        waiting: VecDeque::new(),
-        until: None,
-    };
-    let id = scene.world.start(process);
+    let id = scene.world.start(Manager::new(&config));
     scene.seconds(30);
-    assert!(scene.world.machine(id).unwrap().manager.has_synced());
+    assert!(scene.world.machine(id).unwrap().has_synced());
     assert!(scene.writers().is_empty());
     assert_eq!(scene.pods(), 0);
 }
@@ -361,7 +272,7 @@ fn a_manager_counts_what_it_does() {
     scene.scale(7);
     scene.seconds(20);
     let process = scene.world.machine(id).unwrap();
-    let families = process.manager.metrics(process.clock(scene.world.now()));
+    let families = process.metrics(scene.world.clock(id).unwrap());
     let text = sanskube::metrics::Text(&families).to_string();
     for line in [
         "workqueue_depth{name=\"replicaset\"} 0",
@@ -373,6 +284,8 @@ fn a_manager_counts_what_it_does() {
     ] {
         assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
     }
+    let bytes = text.lines().find_map(|line| line.strip_prefix("reflector_bytes{resource=\"pods\"} "));
+    assert!(bytes.is_some_and(|bytes| bytes.parse::<u64>().is_ok_and(|bytes| bytes > 7 * 100)), "{text}");
     let posts = scene.world.exchanges().iter().filter(|e| e.request.method == Method::Post).count();
     let counted = format!("rest_client_requests_total{{code=\"201\",method=\"POST\"}} {posts}");
     assert!(text.lines().any(|l| l == counted), "{counted} is not in\n{text}");

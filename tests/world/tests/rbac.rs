@@ -115,6 +115,7 @@ fn asked() -> Asked {
             ask(&mut world, "PATCH", &format!("{path}/{name}"), &json!({"spec": {"replicas": 2}}));
             // A status that is refused once is written again after a fresh look; an event that is told again is patched.
             let conflict = Rule {
+                agent: String::new(),
                 method: "PUT".into(),
                 target: format!("{plural}/{name}/status"),
                 skip: 0,
@@ -123,6 +124,7 @@ fn asked() -> Asked {
                 failure: Failure::Status { code: 409, retry_after: None },
             };
             let full = Rule {
+                agent: String::new(),
                 method: "POST".into(),
                 target: "/pods".into(),
                 skip: 0,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use sanskube::time::{Instant, Timestamp};
+use sanskube_access::Clock;
 
 use super::board::Board;
 use super::ledger::Ledger;
@@ -11,7 +12,6 @@ use super::play::Audience;
 use super::story::Step;
 use super::view::View;
 use crate::cli::logging;
-use crate::clock::Clock;
 
 /// Redraws a board. Nothing of the terminal is changed but the lines below where the cursor was, so nothing has to be restored.
 pub(super) struct Live<'a, W> {

@@ -17,6 +17,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use sanskube::object::ReplicaSetKind;
+use sanskube_access::{Clock, Server};
 use terminal_size::{Height, Width, terminal_size_of};
 
 use self::ledger::{Ledger, Recorded};
@@ -29,9 +30,7 @@ use super::args::DemoArgs;
 use super::cluster::{self, Pace};
 use super::controller::{WORKERS, unlimited};
 use super::{Done, logging, signals};
-use crate::clock::Clock;
 use crate::driver::{Driver, Stopper};
-use crate::server::Server;
 
 /// How long a step may take.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -6,11 +6,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use sanskube::time::Timestamp;
+use sanskube_access::Clock;
 
 use super::story::{Scene, Step, Verdict};
 use super::user::{User, UserError};
 use super::view::View;
-use crate::clock::Clock;
 
 /// How often the user looks.
 const GLANCE: Duration = Duration::from_millis(50);

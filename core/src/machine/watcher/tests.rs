@@ -84,3 +84,15 @@ fn a_stop_gives_up_the_call_in_flight() {
     watcher.handle_input(now.after(Duration::from_secs(100)), Input::Timeout).unwrap();
     assert_eq!(watcher.poll_output(now), Output::Stopped);
 }
+
+#[test]
+fn a_stop_that_comes_late_cancels_a_call_that_took_too_long() {
+    let mut told = Vec::new();
+    let mut watcher = watcher(&mut told);
+    let now = Now::default();
+    let list = call(&mut watcher, now);
+    let late = now.after(list.deadline.since(now.instant));
+    watcher.handle_input(late, Input::Stop).unwrap();
+    assert_eq!(watcher.poll_output(late), Output::Cancel(list.id));
+    assert_eq!(watcher.poll_output(late), Output::Stopped);
+}

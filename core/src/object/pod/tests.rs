@@ -36,6 +36,17 @@ fn what_the_order_of_deletion_needs_is_read_and_the_rest_skipped() {
 }
 
 #[test]
+fn of_a_member_that_stands_twice_a_pod_has_the_last_value_and_another_object_is_refused() {
+    let json = br#"{"metadata":{"name":"a","name":"b","namespace":"n","labels":{"x":"1"},"labels":{"y":"2"}},"metadata":{"uid":"u","uid":"v"},
+        "status":{"phase":"Running","phase":"Failed"},"spec":{"nodeName":"n1"},"spec":{"nodeName":"n2"}}"#;
+    let pod = read(json).unwrap();
+    assert_eq!((pod.namespace(), pod.name(), pod.uid()), ("n", "b", "v".into()));
+    assert_eq!((pod.phase(), pod.node()), (Phase::Failed, "n2"));
+    assert_eq!((pod.labels().get("x"), pod.labels().get("y")), (None, Some("2")));
+    assert!(crate::object::MetadataOnly::decode(json, &Resource::PODS).is_err());
+}
+
+#[test]
 fn a_pod_is_as_small_as_its_doc_says() {
     assert_eq!(size_of::<Pod>(), 88);
 }

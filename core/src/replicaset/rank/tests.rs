@@ -32,21 +32,21 @@ fn keeper(name: &str, more: Value) -> Pod {
 fn each_level_decides_before_all_that_come_after_it() {
     // What makes a pod go by each level, from the first to the last, and what its rank is.
     let restarted = json!({"status": {"containerStatuses": [{"name": "c", "restartCount": 3}]}});
-    let levels: [(Value, usize); 8] = [
-        (json!({"spec": {"nodeName": ""}}), 0),
-        (json!({"status": {"phase": "Pending"}}), 0),
-        (json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}}), 0),
-        (json!({"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1"}}}), 0),
-        (json!({}), 5),
-        (ready(YOUNG), 0),
-        (restarted, 0),
-        (json!({"metadata": {"creationTimestamp": YOUNG}}), 0),
+    let levels: [(Value, usize, Level); 8] = [
+        (json!({"spec": {"nodeName": ""}}), 0, Level::Node),
+        (json!({"status": {"phase": "Pending"}}), 0, Level::Phase),
+        (json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}}), 0, Level::Ready),
+        (json!({"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1"}}}), 0, Level::Cost),
+        (json!({}), 5, Level::Related { goes: 5, stays: 0 }),
+        (ready(YOUNG), 0, Level::ReadyTime),
+        (restarted, 0, Level::Restarts),
+        (json!({"metadata": {"creationTimestamp": YOUNG}}), 0, Level::Age),
     ];
-    for (level, (goes, rank)) in levels.iter().enumerate() {
+    for (level, (goes, rank, said)) in levels.iter().enumerate() {
         // The other one would go by every later level. Restarts and age are not looked at where the ready times differ.
         let mut stays = json!({});
         let mut other_rank = 0;
-        for (later, later_rank) in &levels[level + 1..] {
+        for (later, later_rank, _) in &levels[level + 1..] {
             merge(&mut stays, later.clone());
             other_rank += later_rank;
         }
@@ -55,6 +55,8 @@ fn each_level_decides_before_all_that_come_after_it() {
         let b = Pod::clone(&b);
         let pods = [(b, other_rank), (a, *rank)];
         assert_eq!(names(&pods), ["a-goes", "b-stays"], "level {level}");
+        let [(b, other_rank), (a, rank)] = &pods;
+        assert_eq!(deciding_level((a, *rank), (b, *other_rank), now().wall), *said, "level {level}");
     }
 }
 

@@ -12,7 +12,7 @@ use core::time::Duration;
 
 pub use bucket::{Bucket, Reservation};
 pub use combine::{MaxOf, WithMaxWait};
-pub use item::{ItemExponential, ItemFastSlow};
+pub use item::PerItem;
 
 use crate::time::Instant;
 
@@ -37,7 +37,7 @@ pub trait RateLimiter<K> {
 pub const NEVER: Duration = Duration::from_nanos(i64::MAX as u64);
 
 /// The limiter that controllers use: see [`default_controller`].
-pub type DefaultController<K> = MaxOf<ItemExponential<K>, Bucket>;
+pub type DefaultController<K> = MaxOf<PerItem<K>, Bucket>;
 
 /// The limiter that controllers use: for each key 5 ms, doubled with each failure up to 1000 s; over all keys 10 a
 /// second in bursts of up to 100.
@@ -47,14 +47,14 @@ pub type DefaultController<K> = MaxOf<ItemExponential<K>, Bucket>;
 ///
 /// Mirrors `DefaultTypedControllerRateLimiter`.
 pub fn default_controller<K: Clone + Eq + Hash>() -> DefaultController<K> {
-    MaxOf::new(ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000)), Bucket::new(10.0, 100))
+    MaxOf::new(PerItem::exponential(Duration::from_millis(5), Duration::from_secs(1000)), Bucket::new(10.0, 100))
 }
 
 /// For each key 1 ms, doubled with each failure up to 1000 s.
 ///
 /// Mirrors `DefaultTypedItemBasedRateLimiter`.
-pub fn default_item_based<K: Clone + Eq + Hash>() -> ItemExponential<K> {
-    ItemExponential::new(Duration::from_millis(1), Duration::from_secs(1000))
+pub fn default_item_based<K: Clone + Eq + Hash>() -> PerItem<K> {
+    PerItem::exponential(Duration::from_millis(1), Duration::from_secs(1000))
 }
 
 /// No limit, and nothing counted.

@@ -2,8 +2,8 @@ use super::*;
 
 const MILLIS: fn(u64) -> Duration = Duration::from_millis;
 
-fn exponential(base: Duration, max: Duration) -> ItemExponential<&'static str> {
-    ItemExponential::new(base, max)
+fn exponential(base: Duration, max: Duration) -> PerItem<&'static str> {
+    PerItem::exponential(base, max)
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_cancelled_reservation_gives_back_what_nothing_was_built_upon() {
 
 #[test]
 fn a_combination_gives_the_longer_delay_and_counts_in_all_parts() {
-    let fast_slow = ItemFastSlow::new(MILLIS(3), MILLIS(50), 2);
+    let fast_slow = PerItem::fast_slow(MILLIS(3), MILLIS(50), 2);
     let mut both = WithMaxWait::new(MaxOf::new(exponential(MILLIS(1), MILLIS(1000)), fast_slow), MILLIS(60));
     let delays = [(); 8].map(|()| both.when(Instant::ZERO, &"a"));
     assert_eq!(delays, [3, 3, 50, 50, 50, 50, 60, 60].map(MILLIS));

@@ -24,9 +24,12 @@ pub(super) struct Head {
     pub(super) expects_continue: bool,
 }
 
-/// Why bytes are no request; the status to answer with.
+/// Why bytes are no request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bad(pub(super) u16);
+pub struct Bad(
+    /// The status to answer with.
+    pub u16,
+);
 
 /// Parses a head, if it is complete.
 pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Bad> {

@@ -10,21 +10,19 @@ use smol::future::{FutureExt as _, or};
 use smol::io::AsyncWriteExt as _;
 use smol::{Async, Timer};
 
-use super::codec::{self, Bad, Chunks, Framing, Head};
+use super::codec::{self, Bad};
+use super::incoming::{Incoming, RequestReader};
 use super::{ServerConfig, Shared};
 use crate::request::{Request, Response};
-use crate::server::{MAX_BODY, Reply};
+use crate::server::Reply;
 use crate::watch::{WatchId, WatchState};
 
-/// Bodies up to this size are read to their end before they are refused, so that the client gets to
-/// read the refusal.
-const MAX_DRAIN: usize = 64 << 20;
 /// Bytes of frames that are written at once.
 const WATCH_BUFFER: usize = 64 * 1024;
 
 /// What reading a request came to.
-enum Incoming {
-    Request(Box<Head>),
+enum Read {
+    Request(Incoming),
     Refuse(Bad),
     Closed,
 }
@@ -34,10 +32,10 @@ pub(super) async fn serve(stream: Async<TcpStream>, shared: &Shared, config: &Se
     let mut input = Vec::new();
     let mut output = Vec::new();
     loop {
-        let head = match read_request(&stream, &mut input, config).await? {
-            Incoming::Request(head) => head,
-            Incoming::Closed => return Ok(()),
-            Incoming::Refuse(Bad(status)) => {
+        let incoming = match read_request(&stream, &mut input, config).await? {
+            Read::Request(incoming) => incoming,
+            Read::Closed => return Ok(()),
+            Read::Refuse(Bad(status)) => {
                 let body = format!(
                     "{{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{{}},\"status\":\"Failure\",\"message\":\"malformed HTTP request\",\"code\":{status}}}\n"
                 );
@@ -53,18 +51,18 @@ pub(super) async fn serve(stream: Async<TcpStream>, shared: &Shared, config: &Se
         };
         let reply = {
             let now = shared.now();
-            shared.lock().api.handle_request(now, &head.request)
+            shared.lock().api.handle_request(now, &incoming.request)
         };
         output.clear();
         match reply {
             Reply::Response(response) => {
                 shared.dispatch();
-                codec::response(&head.request, response, head.keep_alive, &mut output);
+                codec::response(&incoming.request, response, incoming.keep_alive, &mut output);
                 write(&stream, &output, config.write_deadline).await?;
             }
             Reply::Delayed { at, response } => {
                 Timer::after(at.saturating_sub(shared.begun.elapsed())).await;
-                codec::response(&head.request, response, head.keep_alive, &mut output);
+                codec::response(&incoming.request, response, incoming.keep_alive, &mut output);
                 write(&stream, &output, config.write_deadline).await?;
             }
             Reply::Hangup => {
@@ -79,7 +77,7 @@ pub(super) async fn serve(stream: Async<TcpStream>, shared: &Shared, config: &Se
                 }
             }
         }
-        if !head.keep_alive {
+        if !incoming.keep_alive {
             return Ok(());
         }
         // Large buffers are not kept for idle connections.
@@ -162,76 +160,32 @@ async fn watch(
     }
 }
 
-async fn read_request(
-    mut stream: &Async<TcpStream>,
-    input: &mut Vec<u8>,
-    config: &ServerConfig,
-) -> io::Result<Incoming> {
+async fn read_request(mut stream: &Async<TcpStream>, input: &mut Vec<u8>, config: &ServerConfig) -> io::Result<Read> {
     // An idle connection may stay as it is; from the first byte on the time counts.
     while input.is_empty() {
         if fill(stream, input).await? == 0 {
-            return Ok(Incoming::Closed);
+            return Ok(Read::Closed);
         }
     }
     let reading = async {
-        let mut head = loop {
-            match codec::head(input) {
-                Ok(Some(head)) => break head,
-                Ok(None) => {}
-                Err(bad) => return Ok(Incoming::Refuse(bad)),
-            }
-            if fill(stream, input).await? == 0 {
-                return Ok(Incoming::Closed);
-            }
-        };
-        input.drain(..head.len);
-        let mut body = Vec::new();
-        if let Framing::Length(n) = head.framing
-            && n > MAX_DRAIN
-        {
-            head.keep_alive = false;
-            head.request.body = vec![0; MAX_BODY + 1];
-            return Ok(Incoming::Request(Box::new(head)));
-        }
-        if head.expects_continue && input.is_empty() {
-            stream.write_all(codec::CONTINUE).await?;
-        }
-        let mut chunks = Chunks::default();
-        let mut seen = 0usize;
+        let mut reader = RequestReader::default();
         loop {
-            let done = match head.framing {
-                Framing::Length(n) => {
-                    let take = (n - seen).min(input.len());
-                    if body.len() + take <= MAX_BODY {
-                        body.extend_from_slice(&input[..take]);
-                    } else {
-                        body.resize(MAX_BODY + 1, 0);
-                    }
-                    input.drain(..take);
-                    seen += take;
-                    seen == n
-                }
-                Framing::Chunked if seen > MAX_DRAIN => return Ok(Incoming::Refuse(Bad(413))),
-                Framing::Chunked => {
-                    seen += input.len();
-                    match chunks.take(input, &mut body, MAX_BODY) {
-                        Ok(done) => done,
-                        Err(bad) => return Ok(Incoming::Refuse(bad)),
-                    }
-                }
-            };
-            if done {
-                head.request.body = body;
-                return Ok(Incoming::Request(Box::new(head)));
+            match reader.take(input) {
+                Ok(Some(incoming)) => return Ok(Read::Request(incoming)),
+                Ok(None) => {}
+                Err(bad) => return Ok(Read::Refuse(bad)),
+            }
+            if reader.poll_continue() {
+                stream.write_all(codec::CONTINUE).await?;
             }
             if fill(stream, input).await? == 0 {
-                return Ok(Incoming::Closed);
+                return Ok(Read::Closed);
             }
         }
     };
     let late = async {
         Timer::after(config.request_deadline).await;
-        Ok(Incoming::Refuse(Bad(408)))
+        Ok(Read::Refuse(Bad(408)))
     };
     reading.or(late).await
 }

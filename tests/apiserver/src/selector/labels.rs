@@ -50,29 +50,42 @@ impl Lexer<'_> {
         if open != Token::Symbol("(") {
             return Err(format!("found '{}' expected: '('", open.text()));
         }
+        if self.peek() == Token::Symbol(")") {
+            self.next();
+            return Ok(vec![String::new()]);
+        }
         let mut values = Vec::new();
         loop {
             match self.next() {
-                Token::Symbol(")") => break,
                 Token::Word(w) => {
                     values.push(w);
-                    match self.next() {
-                        Token::Symbol(",") if self.peek() == Token::Symbol(")") => {
-                            values.push(String::new());
-                        }
-                        Token::Symbol(",") => {}
+                    match self.peek() {
                         Token::Symbol(")") => break,
+                        Token::Symbol(",") => {}
                         other => {
                             return Err(format!("found '{}', expected: ',' or ')'", other.text()));
                         }
                     }
                 }
-                Token::Symbol(",") => values.push(String::new()),
-                other => {
+                // An empty value stands before a comma that comes first, and behind one that comes last or twice.
+                Token::Symbol(",") => {
+                    let next = self.peek();
+                    if values.is_empty() || matches!(next, Token::Symbol(")" | ",")) {
+                        values.push(String::new());
+                    }
+                    match next {
+                        Token::Symbol(")") => break,
+                        Token::Symbol(",") => drop(self.next()),
+                        _ => {}
+                    }
+                }
+                other if values.is_empty() => {
                     return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
                 }
+                other => return Err(format!("found '{}', expected: ',', or identifier", other.text())),
             }
         }
+        self.next();
         Ok(values)
     }
 }
@@ -142,6 +155,7 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
                     let n = value.parse().map_err(|_| {
                         format!("values[0][{key}]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, the value must be an integer")
                     })?;
+                    check_values(&key, &[value])?;
                     if op == ">" || op == "gt" { Operator::Greater(n) } else { Operator::Less(n) }
                 }
             }
@@ -151,14 +165,47 @@ fn requirement(lexer: &mut Lexer<'_>) -> Result<Requirement, String> {
         }
     };
     if let Operator::In(values) | Operator::NotIn(values) = &operator {
-        if values.is_empty() {
-            return Err("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".to_string());
-        }
-        for (i, v) in values.iter().enumerate() {
-            if let Some(fault) = meta::label_value_faults(v).first() {
-                return Err(format!("values[{i}][{key}]: Invalid value: \"{v}\": {fault}"));
-            }
-        }
+        check_values(&key, values)?;
     }
     Ok(Requirement { key, operator })
+}
+
+fn check_values(key: &str, values: &[String]) -> Result<(), String> {
+    for (i, v) in values.iter().enumerate() {
+        if let Some(fault) = meta::label_value_faults(v).first() {
+            return Err(format!("values[{i}][{key}]: Invalid value: \"{v}\": {fault}"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Operator, parse_labels};
+
+    #[test]
+    fn values_that_are_left_out_are_empty() {
+        for (text, wanted) in [
+            ("a in ()", &[""][..]),
+            ("a in (,)", &[""]),
+            ("a in (x,)", &["x", ""]),
+            ("a in (,x)", &["", "x"]),
+            ("a in (x,,y)", &["x", "", "y"]),
+            ("a in (x , y)", &["x", "y"]),
+        ] {
+            let read = parse_labels(text).unwrap();
+            let wanted: Vec<String> = wanted.iter().map(|value| (*value).to_owned()).collect();
+            assert_eq!(read[0].operator, Operator::In(wanted), "{text}");
+        }
+        for text in ["a in (x,,)", "a in (x", "a in (", "a in x", "a in (!)", "a in (x)y"] {
+            assert!(parse_labels(text).is_err(), "{text}");
+        }
+    }
+    #[test]
+    fn a_number_to_compare_with_must_be_a_value_that_a_label_can_have() {
+        assert_eq!(parse_labels("a<2").unwrap()[0].operator, Operator::Less(2));
+        for text in ["a<+2", "a>-2", "a<", "a>x", "a>9223372036854775808"] {
+            assert!(parse_labels(text).is_err(), "{text}");
+        }
+    }
 }

@@ -46,6 +46,7 @@ impl ApiServer {
         }
         if watch.bookmarks && watch.next_bookmark <= now.monotonic {
             let newest = self.store.table(watch.kind.table).newest();
+            let newest = self.replica_version(watch).map_or(newest, |version| newest.min(version));
             if newest > watch.begun_at && !self.faults.frozen(&watch.kind.resource) {
                 bookmark(watch, newest, false, now, out);
             }
@@ -56,6 +57,11 @@ impl ApiServer {
             };
         }
         if watch.ends_at <= now.monotonic { WatchState::Ended } else { WatchState::Open }
+    }
+
+    /// How far the replica of a watch has come, if it lags.
+    fn replica_version(&self, watch: &Watch) -> Option<u64> {
+        self.faults.replicas().version(watch.replica.as_ref())
     }
 
     /// Writes at most one frame; whether there may be another.
@@ -75,6 +81,7 @@ impl ApiServer {
             return false;
         }
         let lag = self.faults.lag(resource);
+        let replica = self.replica_version(watch);
         let event = match self.store.table_mut(watch.kind.table).event(watch.position) {
             Ok(Some(event)) => event,
             Ok(None) => return false,
@@ -84,6 +91,9 @@ impl ApiServer {
                 return false;
             }
         };
+        if replica.is_some_and(|version| event.rv > version) {
+            return false;
+        }
         if let Some(lag) = lag
             && event.at + lag > now.monotonic
         {

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+/// Where the rules and their reasons stand.
+const DIFFERENCES: &str = include_str!("../../../../core/src/differences.md");
+
 /// Collects where a case differs from what was wanted, and which named rules were applied.
 #[derive(Debug, Default)]
 pub struct Check {
     pub(crate) failures: Vec<String>,
     pub(crate) rules: BTreeMap<&'static str, usize>,
-    /// How many operations were not compared, for a rule had led to another state than the recorded one.
-    pub(crate) skipped_ops: usize,
+    /// How many operations were not compared, or not in all, by the reason why.
+    pub(crate) skipped_ops: BTreeMap<&'static str, usize>,
 }
 
 impl Check {
@@ -26,22 +29,27 @@ impl Check {
         }
     }
 
-    /// Says that a rule by which this project knowingly differs decided an operation.
-    /// The rules and their reasons stand in the documentation of the core.
+    /// Says that a rule by which this project knowingly differs decided an operation. One whose reason does not stand in the documentation of the
+    /// core fails the case.
     pub fn apply_rule(&mut self, rule: &'static str) {
+        if !DIFFERENCES.contains(&format!("(`{rule}`)")) {
+            self.fail(format!("the list of differences has no {rule}"));
+        }
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    /// Says that so many operations are not compared: a rule has led to another state than the recorded one.
-    pub fn skip_ops(&mut self, ops: usize) {
-        self.skipped_ops += ops;
+    /// Says that so many operations are not compared, or not in all, and why.
+    pub fn skip_ops(&mut self, ops: usize, why: &'static str) {
+        *self.skipped_ops.entry(why).or_default() += ops;
     }
 
     pub(crate) fn add_rules(&mut self, other: &Self) {
         for (rule, times) in &other.rules {
             *self.rules.entry(rule).or_default() += times;
         }
-        self.skipped_ops += other.skipped_ops;
+        for (why, ops) in &other.skipped_ops {
+            self.skip_ops(*ops, why);
+        }
     }
 }
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use sanskube::time::Instant;
 use sanskube::workqueue::rate::{
-    Bucket, ItemExponential, ItemFastSlow, MaxOf, NEVER, RateLimiter, Reservation, WithMaxWait, default_controller,
-    default_item_based,
+    Bucket, MaxOf, NEVER, PerItem, RateLimiter, Reservation, WithMaxWait, default_controller, default_item_based,
 };
 use serde_json::{Value, json};
 
@@ -82,10 +81,10 @@ pub(super) fn replay(case: &Value, check: &mut Check) {
 /// Builds the limiter that a `config.limiter` describes.
 pub(super) fn build(config: &Value) -> Result<Limiter, String> {
     Ok(match config["kind"].as_str().unwrap_or_default() {
-        "exponential" => Box::new(ItemExponential::new(duration(config, "base_ns"), duration(config, "max_ns"))),
+        "exponential" => Box::new(PerItem::exponential(duration(config, "base_ns"), duration(config, "max_ns"))),
         "fast_slow" => {
             let attempts = u32::try_from(config["max_fast_attempts"].as_i64().unwrap_or_default()).unwrap_or_default();
-            Box::new(ItemFastSlow::new(duration(config, "fast_ns"), duration(config, "slow_ns"), attempts))
+            Box::new(PerItem::fast_slow(duration(config, "fast_ns"), duration(config, "slow_ns"), attempts))
         }
         "bucket" => Box::new(bucket(config).ok_or("not a bucket")?),
         "max_of" => {

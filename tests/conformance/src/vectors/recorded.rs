@@ -135,10 +135,14 @@ pub(super) fn class(refused: &Refused) -> &'static str {
     }
 }
 
-/// The operations of a case, each with a place for messages, its name and what was wanted.
+/// An operation of a case, with a place for messages, its name and what was wanted.
+pub(super) fn op(case: &Value, at: usize) -> Option<(String, &str, &Value, &Value)> {
+    let op = case["ops"].as_array().expect("a case has operations").get(at)?;
+    let name = op["op"].as_str().expect("an operation has a name");
+    Some((format!("op {at} {name}"), name, op, &op["want"]))
+}
+
+/// The operations of a case.
 pub(super) fn ops(case: &Value) -> impl Iterator<Item = (String, &str, &Value, &Value)> {
-    case["ops"].as_array().expect("a case has operations").iter().enumerate().map(|(at, op)| {
-        let name = op["op"].as_str().expect("an operation has a name");
-        (format!("op {at} {name}"), name, op, &op["want"])
-    })
+    (0..).map_while(|at| op(case, at))
 }

@@ -1,46 +1,64 @@
 //! `reflector.jsonl`: the bare reflector on a scripted server.
 //!
-//! Each case is replayed twice: recovering as client-go does, which must give what client-go gave from the first operation to the last;
-//! and as the reflector recovers by default, up to the first operation where one of the [`rules`] holds.
+//! Each case is replayed twice: recovering as client-go does, which must give what client-go gave; and as the reflector recovers by default,
+//! where the rules of [`super::recovery`] say what is wanted instead.
 
-mod rules;
+mod recorder;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use sanskube::object::Transform;
-use sanskube::reflector::{Config, Recovery, Reflector, ReflectorStore, WatchError};
+use sanskube::reflector::{Config, Recovery, Reflector};
 use sanskube::request::{Call, CallIds};
-use sanskube::resource_version::ResourceVersion;
 use sanskube::time::{Instant, Now};
 use serde_json::{Value, json};
 
 use super::Check;
-use super::recorded::{Objects, Recorded, ops, transform};
-use super::script::{self, Answer, millis};
-use rules::Rules;
+use super::recorded::{Objects, Recorded, op, transform};
+use super::recovery::{Client, Failed, Recoveries, lead_elsewhere};
+use super::script::{self, ABANDONED, Answer, NO_VERSION, has_no_version, millis};
+use recorder::Recorder;
 
 pub(super) fn replay(case: &Value, check: &mut Check) {
     for recovery in [Recovery::ClientGo, Recovery::Prudent] {
-        let mut script = Script::new(case, recovery);
-        let mut rules = Rules::default();
-        let mut left = ops(case).count();
-        for (place, name, op, want) in ops(case) {
-            left -= 1;
-            if !script.apply(name, op) {
-                return check.fail(format!("{place}: nothing here does that"));
-            }
-            let got = order(&script.take(want["unordered"] == true));
-            let applied = rules.apply(&script, op, order(want), &got);
-            for rule in applied.names {
-                check.apply_rule(rule);
-            }
-            check.same(&format!("{place}, recovering as {recovery:?}"), &applied.want, &got);
-            if applied.ends {
-                check.skip_ops(left);
-                break;
-            }
+        replay_with(recovery, case.clone(), check);
+    }
+}
+
+fn replay_with(recovery: Recovery, mut case: Value, check: &mut Check) {
+    let (mut script, mut at) = (Script::at(&case, 0, recovery), 0);
+    while let Some((place, name, op, want)) = op(&case, at) {
+        let place = format!("{place}, recovering as {recovery:?}");
+        let before = script.reflector.last_sync_resource_version().to_string();
+        if !script.apply(name, op) {
+            return check.fail(format!("{place}: nothing here does that"));
         }
+        let got = order(&script.take(want["unordered"] == true));
+        if has_no_version(op) {
+            check.apply_rule(NO_VERSION);
+            let want = json!({"rv": before, "errors": [{"class": "other", "phase": "list"}]});
+            check.same(&place, &want, &got);
+            script::give_version(&mut case, at);
+            script = Script::at(&case, at, recovery);
+            continue;
+        }
+        let mut want = order(want);
+        if want["stream_abandoned"] == true {
+            want["stream_abandoned"] = Value::Null;
+            want["stream_stopped"] = json!(true);
+            check.apply_rule(ABANDONED);
+        }
+        let mut rules = Vec::new();
+        if recovery == Recovery::Prudent {
+            rules = script.recoveries.apply(script.client(), op, &mut want, &got);
+        }
+        check.same(&place, &want, &got);
+        at += 1;
+        if lead_elsewhere(&rules) {
+            script = Script::at(&case, at, recovery);
+        } else {
+            script.follow(op, &got);
+        }
+        rules.into_iter().for_each(|rule| check.apply_rule(rule));
     }
 }
 
@@ -60,6 +78,8 @@ struct Script {
     store: Recorder,
     reflector: Reflector<Recorded>,
     now: Now,
+    /// When the last operation began.
+    before: Instant,
     ids: CallIds,
     call: Option<Call>,
     /// Whether the call in flight is an open stream.
@@ -67,12 +87,30 @@ struct Script {
     requests: Vec<Value>,
     errors: Vec<Value>,
     /// The last failure of a call, and when it was.
-    last_error: Option<(Instant, WatchError)>,
+    last_error: Option<Failed>,
+    /// Whether what follows it was decided in client-go's way.
+    as_client_go: bool,
     stream_stopped: bool,
+    recoveries: Recoveries,
+    /// Whether a version stands in for one that a list did not have.
+    has_stand_in: bool,
 }
 
 impl Script {
-    fn new(case: &Value, recovery: Recovery) -> Self {
+    /// A reflector that is where client-go is after so many operations, and recovers in this way from then on.
+    fn at(case: &Value, count: usize, recovery: Recovery) -> Self {
+        let mut script = Self::new(case);
+        for at in 0..count {
+            let (_, name, op, _) = op(case, at).expect("it was done before");
+            script.apply(name, op);
+            let got = script.take(false);
+            script.follow(op, &got);
+        }
+        script.reflector.set_recovery(recovery);
+        script
+    }
+
+    fn new(case: &Value) -> Self {
         let given = &case["config"];
         let mut config = Config::new(script::CONFIG_MAPS);
         config.watch_list = given["watch_list"] == true;
@@ -80,10 +118,11 @@ impl Script {
         config.resync_period = millis(&given["resync_ms"]);
         config.internal_error_retry = millis(&given["max_internal_error_retry_ms"]);
         config.backoff.jitter = 0.0;
-        config.recovery = recovery;
+        config.recovery = Recovery::ClientGo;
         // Client-go itself never gives up a call: that is left to its transport.
         config.limits.list_timeout = Duration::MAX;
         config.limits.watch_grace = Duration::MAX;
+        config.limits.call_timeout = Duration::MAX;
         Self {
             store: Recorder {
                 objects: Objects::of(case),
@@ -95,18 +134,45 @@ impl Script {
             },
             reflector: Reflector::new(config),
             now: Now::default(),
+            before: Instant::ZERO,
             ids: CallIds::default(),
             call: None,
             open: false,
             requests: Vec::new(),
             errors: Vec::new(),
             last_error: None,
+            as_client_go: true,
             stream_stopped: false,
+            recoveries: Recoveries::default(),
+            has_stand_in: script::has_stand_in(case),
         }
+    }
+
+    fn client(&self) -> Client<'_> {
+        let config = self.reflector.config();
+        Client {
+            failed: self.last_error.as_ref(),
+            as_client_go: self.as_client_go,
+            page: config.page_size.unwrap_or(500),
+            resync: if self.store.should_resync {
+                u64::try_from(config.resync_period.as_millis()).unwrap_or(0)
+            } else {
+                0
+            },
+            before: self.before,
+            now: self.now.instant,
+        }
+    }
+
+    fn follow(&mut self, op: &Value, got: &Value) {
+        let mut recoveries = core::mem::take(&mut self.recoveries);
+        recoveries.follow(self.client(), op, got);
+        self.recoveries = recoveries;
     }
 
     /// Does one operation; whether there is such a one.
     fn apply(&mut self, name: &str, op: &Value) -> bool {
+        self.before = self.now.instant;
         match name {
             "start" => {}
             "await_request" => {
@@ -173,6 +239,7 @@ impl Script {
             // A refused event is no failure of a call.
             if error.step.is_some() {
                 self.last_error = Some((self.now.instant, error));
+                self.as_client_go = self.reflector.config().recovery == Recovery::ClientGo;
             }
         }
         if self.reflector.poll_cancel().is_some() {
@@ -186,85 +253,20 @@ impl Script {
 
     /// What came of the operation.
     fn take(&mut self, unordered: bool) -> Value {
-        json!({
+        let mut result = json!({
             "requests": core::mem::take(&mut self.requests),
             "errors": core::mem::take(&mut self.errors),
             "store_calls": core::mem::take(&mut self.store.calls),
             "stream_stopped": core::mem::take(&mut self.stream_stopped).then_some(true),
             "rv": self.reflector.last_sync_resource_version().to_string(),
             "unordered": unordered.then_some(true),
-        })
-    }
-}
-
-/// Writes down what a store is told.
-struct Recorder {
-    objects: Objects,
-    calls: Vec<Value>,
-    /// The names of calls that are to fail, once for each time they stand here.
-    fails: Vec<String>,
-    takes_bookmarks: bool,
-    should_resync: bool,
-    transform: Option<Transform<Recorded>>,
-}
-
-impl Recorder {
-    fn note(&mut self, name: &str, mut call: Value) -> Result<(), String> {
-        call["call"] = json!(name);
-        let fails = self.fails.iter().position(|fails| fails == name);
-        if let Some(at) = fails {
-            self.fails.remove(at);
-            call["failed"] = json!(true);
+        });
+        if self.has_stand_in {
+            script::without_stand_in(&mut result);
         }
-        self.calls.push(call);
-        fails.map_or(Ok(()), |_| Err("scripted".to_owned()))
+        result
     }
 }
 
-impl ReflectorStore<Recorded> for Recorder {
-    type Error = String;
-
-    /// The transformer of a store sees the objects of a streaming list alone, as in client-go.
-    fn hold(&mut self, object: Recorded) -> Result<Arc<Recorded>, String> {
-        let object = match &self.transform {
-            Some(transform) => transform(object).map_err(|refused| refused.to_string())?,
-            None => object,
-        };
-        Ok(Arc::new(object))
-    }
-
-    fn replace(&mut self, objects: Vec<Arc<Recorded>>, version: &ResourceVersion) -> Result<(), String> {
-        let names: Vec<Value> = objects.iter().map(|object| self.objects.name(object)).collect();
-        self.note("replace", json!({"objs": names, "rv": version.to_string()}))
-    }
-
-    fn add(&mut self, object: Recorded) -> Result<(), String> {
-        self.note("add", json!({"obj": self.objects.name(&object)}))
-    }
-
-    fn update(&mut self, object: Recorded) -> Result<(), String> {
-        self.note("update", json!({"obj": self.objects.name(&object)}))
-    }
-
-    fn delete(&mut self, object: Recorded) -> Result<(), String> {
-        self.note("delete", json!({"obj": self.objects.name(&object)}))
-    }
-
-    fn resync(&mut self) -> Result<(), String> {
-        self.note("resync", json!({}))
-    }
-
-    fn should_resync(&mut self) -> bool {
-        self.should_resync
-    }
-
-    fn bookmark(&mut self, version: &ResourceVersion) -> Result<(), String> {
-        if self.takes_bookmarks { self.note("bookmark", json!({"rv": version.to_string()})) } else { Ok(()) }
-    }
-
-    fn update_resource_version(&mut self, version: &ResourceVersion) {
-        if self.takes_bookmarks {
-            self.calls.push(json!({"call": "update_resource_version", "rv": version.to_string()}));
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,41 @@ pub(super) fn has_no_version(op: &Value) -> bool {
     op["op"] == "list_returns" && op["rv"] == ""
 }
 
+/// What a list is given instead of no version, once it is clear that it is refused without one. A watch from there is in client-go just as one from
+/// no version, so that what it does after such a list can be compared, too.
+const STAND_IN: &str = "0";
+
+/// Gives the list of an operation a version.
+pub(super) fn give_version(case: &mut Value, at: usize) {
+    case["ops"][at]["rv"] = json!(STAND_IN);
+    case["stand_in"] = json!(true);
+}
+
+/// Whether a list of the case was given a version.
+pub(super) fn has_stand_in(case: &Value) -> bool {
+    case["stand_in"] == true
+}
+
+/// Shows no version where a result has the one that stands in for it. A list is asked for at that version where there is none, too.
+pub(super) fn without_stand_in(result: &mut Value) {
+    let hide = |version: Option<&mut Value>| {
+        if let Some(version) = version.filter(|version| **version == STAND_IN) {
+            *version = json!("");
+        }
+    };
+    for field in ["rv", "store_rv"] {
+        hide(result.get_mut(field));
+    }
+    for call in result["store_calls"].as_array_mut().into_iter().flatten() {
+        hide(call.get_mut("rv"));
+    }
+    for request in result["requests"].as_array_mut().into_iter().flatten() {
+        if request["verb"] == "watch" {
+            hide(request.get_mut("resource_version"));
+        }
+    }
+}
+
 /// The head of an answer that is a success.
 pub(super) const OK: Head = Head::new(200);
 

@@ -4,11 +4,12 @@ use sanskube::informer::Recreated;
 use sanskube::object::Object;
 use serde_json::{Value, json};
 
+use super::super::check::same;
 use super::super::fifo::sort;
 use super::super::recorded::Objects;
 use super::super::recreated::{RECREATED, Stored, split};
 use super::super::script::ABANDONED;
-use super::Script;
+use super::player::Script;
 
 /// A handler that is never resynced is not told of what has not changed; client-go tells it until the first resync round.
 const UNCHANGED: &str = "a-handler-without-resync-is-told-of-changes-alone";
@@ -37,23 +38,26 @@ pub(super) fn transformed_once(case: &Value) -> (Value, bool) {
 pub(super) struct Rules {
     stored: Stored,
     synced: bool,
+    /// What is stored here, since client-go took a part of a refused list.
+    own: Option<Stored>,
 }
 
 impl Rules {
-    /// Changes what is wanted of an operation that gave `got` to what this project wants. Tells the rules that did, and whether
-    /// client-go is somewhere else from here on.
-    pub(super) fn apply(
-        &mut self,
-        script: &mut Script,
-        want: &mut Value,
-        got: &mut Value,
-    ) -> (Vec<&'static str>, bool) {
+    /// Changes what is wanted of an operation that gave `got` to what this project wants, and tells the rules that did.
+    pub(super) fn apply(&mut self, script: &mut Script, want: &mut Value, got: &mut Value) -> Vec<&'static str> {
         let mut applied = Vec::new();
-        let ends = want["errors"][0]["phase"] == "store" && want["callbacks"].is_object();
-        if ends {
+        let client_go = self.stored_of(script, want);
+        if want["errors"][0]["phase"] == "store" && want["callbacks"].is_object() {
+            self.own.get_or_insert_with(|| self.stored.clone());
             want["callbacks"] = Value::Null;
-            want["store"] = self.stored.values().cloned().collect();
             applied.push(REFUSED);
+        } else if let Some(own) = &mut self.own {
+            tell_from(own, &script.objects, !self.synced, want);
+            applied.push(REFUSED);
+        }
+        if let Some(own) = &self.own {
+            want["store"] = own.values().cloned().collect();
+            self.own = self.own.take().filter(|own| client_go.as_ref().is_some_and(|stored| stored != own));
         }
         if want["stream_abandoned"] == true {
             want["stream_abandoned"] = Value::Null;
@@ -69,9 +73,8 @@ impl Rules {
         if add_ends(script, want, got) {
             applied.push(FILTERED);
         }
-        if let Some(stored) = want["store"].as_array() {
-            let key = |name: &Value| script.objects.object(name).key().to_string();
-            self.stored = stored.iter().map(|name| (key(name), name.clone())).collect();
+        if let Some(stored) = client_go {
+            self.stored = stored;
             self.synced = want["synced"] == true;
         }
         if want["unordered"] == true {
@@ -79,7 +82,13 @@ impl Rules {
                 side["callbacks"].as_object_mut().into_iter().flatten().for_each(|(_, told)| sort(told));
             }
         }
-        (applied, ends)
+        applied
+    }
+
+    /// What client-go has stored.
+    fn stored_of(&self, script: &Script, want: &Value) -> Option<Stored> {
+        let key = |name: &Value| script.objects.object(name).key().to_string();
+        Some(want["store"].as_array()?.iter().map(|name| (key(name), name.clone())).collect())
     }
 
     /// Splits updates from one uid to another. What a filter makes of the two is left to the tests of the core.
@@ -99,6 +108,29 @@ impl Rules {
     }
 }
 
+/// Tells the changes from what is stored here instead of those from what client-go has stored.
+fn tell_from(own: &mut Stored, objects: &Objects, initial: bool, want: &mut Value) {
+    let mut after = own.clone();
+    for (_, told) in want["callbacks"].as_object_mut().into_iter().flatten() {
+        after = own.clone();
+        told.as_array_mut().expect("a list").retain_mut(|change| {
+            let object =
+                ["obj", "new"].iter().find_map(|field| change.get(field)).or_else(|| change["tombstone"].get("obj"));
+            let name = object.cloned().unwrap_or_default();
+            let key = objects.object(&name).key().to_string();
+            if change["on"] == "delete" {
+                return after.remove(&key).is_some();
+            }
+            match after.insert(key, name.clone()) {
+                Some(old) => *change = json!({"on": "update", "old": old, "new": name}),
+                None => *change = json!({"on": "add", "obj": name, "initial": initial}),
+            }
+            true
+        });
+    }
+    *own = after;
+}
+
 /// Drops updates that change nothing where a handler has no resync.
 fn drop_unchanged(script: &Script, want: &mut Value) -> bool {
     let mut applied = false;
@@ -110,6 +142,31 @@ fn drop_unchanged(script: &Script, want: &mut Value) -> bool {
                 change["on"] != "update" || !same_version(&script.objects, &change["old"], &change["new"])
             });
             applied |= told.len() < before;
+        }
+    }
+    applied
+}
+
+/// Where a watch is about to be resumed, takes whole rounds of resync as wanted: updates of each stored object from itself to itself, as often as the
+/// period of a handler has gone by at most.
+pub(super) fn resync_while_resuming(script: &Script, want: &mut Value, got: &Value) -> bool {
+    let is_resuming = script.recoveries.is_resuming(script.client());
+    let Some(informer) = script.informer.as_ref().filter(|_| is_resuming) else { return false };
+    let mut applied = false;
+    for (name, handler) in &script.handlers {
+        let period = informer.resync_period(handler.id);
+        let told = got["callbacks"][name].as_array().map_or(&[][..], Vec::as_slice);
+        let stored = want["store"].as_array().map_or(&[][..], Vec::as_slice);
+        if period.is_zero() || told.is_empty() || stored.is_empty() || !same(&want["callbacks"][name], &Value::Null) {
+            continue;
+        }
+        let rounds = told.len() / stored.len();
+        let round = |name: &Value| json!({"on": "update", "old": name, "new": name});
+        let is_whole = stored.iter().all(|name| told.iter().filter(|change| **change == round(name)).count() == rounds);
+        let most = script.now.instant.since(script.before).as_nanos() / period.as_nanos() + 1;
+        if is_whole && told.len() == rounds * stored.len() && rounds as u128 <= most {
+            want["callbacks"][name] = json!(told);
+            applied = true;
         }
     }
     applied

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::body_of;
 
 /// What the server has, and what it was asked.
+#[derive(Clone)]
 pub(super) struct Api {
     next_version: u64,
     set: Option<Value>,

@@ -1,19 +1,24 @@
 //! Whole syncs, one or several with events between them.
 
+mod before;
+mod held_back;
+mod rules;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sanskube::key::Key;
 use sanskube::recorder::Event;
-use sanskube::replicaset::template::TemplateFault;
-use sanskube::replicaset::{Caches, CallFailure, Finish, SyncFailure};
+use sanskube::replicaset::{Caches, Finish};
 use sanskube::request::{Method, Outcome, Request};
 use serde_json::{Value, json};
 
-use super::super::{Check, same};
-use super::status::{FailureShown, another_uid_read, check_retry};
+use super::super::Check;
 use super::world::{World, list, text};
 use super::{body_of, ops};
+use before::Before;
+pub(super) use held_back::{BY_UID, MET_BY_VERSION};
+use rules::{Next, compare};
 
 pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let mut world = World::new(&case["input"]);
@@ -25,15 +30,15 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     let ops = ops(case, check);
     for (i, op) in ops.iter().enumerate() {
         let (name, args) = (text(&op["op"]), &op["args"]);
+        if matches!(name, "advance" | "api") && !op["want"].is_null() {
+            check.fail(format!("op {i} {name}: nothing here compares {}", op["want"]));
+        }
         match name {
             "advance" => world.now = world.now.after(Duration::from_nanos(args["ns"].as_u64().unwrap_or(0))),
             "api" => world.api.handle_others(args),
             "sync" => {
                 let place = format!("op {i} sync: ");
-                if sync(&mut world, api, &place, text(&args["key"]), &op["want"], check) == Comparable::No {
-                    check.skip_ops(ops.len() - i - 1);
-                    return;
-                }
+                sync(&mut world, api, &place, text(&args["key"]), &op["want"], check);
             }
             _ if world.handle_event(i, op, check) => {}
             _ => check.fail(format!("unknown op {name}")),
@@ -41,12 +46,14 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
     }
 }
 
-/// Whether what follows in the case is comparable.
-#[derive(PartialEq)]
-enum Comparable {
-    Yes,
-    /// A rule has led to another state than upstream's.
-    No,
+/// Does a sync and compares. Where a rule has led away from upstream, all is then put where upstream is.
+fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, check: &mut Check) {
+    let before = Before::of(world, key);
+    let synced = run(world, key);
+    let got = describe(&synced, world, key);
+    if compare(&before, &synced, (world, api), place, want, got, check) == Next::Elsewhere {
+        before.put_in_line(world, want);
+    }
 }
 
 /// What a sync did.
@@ -90,142 +97,6 @@ pub(super) fn run(world: &mut World, key: &str) -> Synced {
     let events = std::iter::from_fn(|| sync.poll_event()).collect();
     let finish = sync.finish().expect("nothing is in flight, so the sync has ended").clone();
     Synced { finish, events, requests: world.api.log[logged_before..].to_vec(), causes, conflicts }
-}
-
-fn sync(world: &mut World, api: &Value, place: &str, key: &str, want: &Value, check: &mut Check) -> Comparable {
-    let before = world.sets.get(key).map_or(Value::Null, |set| json!(set.status()));
-    let mut cached: BTreeMap<String, Value> = world
-        .pods
-        .iter()
-        .map(|pod| {
-            use sanskube::object::Object;
-            let conditions =
-                json!({"uid": pod.uid().to_string(), "resourceVersion": pod.resource_version().to_string()});
-            (pod.key().to_string(), conditions)
-        })
-        .collect();
-    let met_by_version = world.is_met_by_version(key);
-    let synced = run(world, key);
-    let mut want = want.clone();
-    if let Some(events) = want["events"].as_array_mut() {
-        sort_events(events);
-    }
-    let mut got = describe(&synced, world, key);
-
-    for (name, version) in &world.api.patched {
-        if let Some(pod) = cached.get_mut(&format!("{}/{name}", Key::explicit(key).namespace())) {
-            pod["resourceVersion"] = version.clone();
-        }
-    }
-    if took_delete_preconditions(&mut got, &cached, key, check) {
-        check.apply_rule("delete-preconditions");
-    }
-    if synced.causes.contains("NamespaceTerminating") {
-        check.apply_rule("namespace-ending");
-        let created = synced.events.iter().filter(|event| event.reason == "SuccessfulCreate").count();
-        check_namespace_ending(place, &want, &got, &before, created, check);
-        let replaced = matches!(synced.finish.result, Err(SyncFailure::Status(CallFailure::Replaced { .. })));
-        if same(&want["events"], &got["events"]) && !replaced {
-            // Upstream has made and been refused the same, so it ends the same.
-            check.same(&format!("{place}queue"), &want["queue"], &got["queue"]);
-            same_failure(place, &want["error"], &synced.finish.result, check);
-            if list(&got["events"]).all(|event| event["reason"] != "FailedCreate") {
-                for field in ["statusUpdates", "phases", "guard"] {
-                    check.same(&format!("{place}{field}"), &want[field], &got[field]);
-                }
-            }
-        }
-        return Comparable::No;
-    }
-    let mut comparable = Comparable::Yes;
-    if !synced.conflicts.is_empty() {
-        check.apply_rule("stale-pod-is-no-failure");
-        forget_conflicts(place, &synced, &before, &mut want, &mut got, check);
-        comparable = Comparable::No;
-    }
-    if met_by_version && got["phases"] != want["phases"] {
-        check.apply_rule("met-by-version");
-        check.skip_ops(1);
-        return Comparable::No;
-    }
-    if world.expected_without_set(key) {
-        check.apply_rule("expectations-belong-to-a-uid");
-        if got["phases"] != want["phases"] {
-            check.skip_ops(1);
-            return Comparable::No;
-        }
-        want["expectations"].take();
-    }
-    let verbs: Vec<&str> = list(&want["phases"]).filter_map(Value::as_str).collect();
-    let uid = world.sets.get(key).map(|set| set.meta().uid.to_string()).unwrap_or_default();
-    let uid_differs = another_uid_read(uid, api, &verbs);
-    if uid_differs {
-        check.apply_rule("status-retry-checks-uid");
-        comparable = Comparable::No;
-        if !matches!(synced.finish.result, Err(SyncFailure::Status(CallFailure::Replaced { .. }))) {
-            check.fail(format!("{place}the status of another set was written"));
-        }
-        if let Some(updates) = want["statusUpdates"].as_array_mut() {
-            if let [.., first, second] = &updates[..] {
-                check_retry(&first["body"], &second["body"], check);
-            }
-            updates.pop();
-        }
-        if let Some(phases) = want["phases"].as_array_mut() {
-            phases.pop();
-        }
-        for field in ["guard", "queue"] {
-            want[field].take();
-            got[field].take();
-        }
-    }
-    let mut happened: Vec<String> = Vec::new();
-    for event in &synced.events {
-        happened.extend(event.message.strip_prefix("Error creating: ").map(str::to_owned));
-        happened.extend(event.message.strip_prefix("Error deleting: ").map(|e| format!("unable to delete pods: {e}")));
-    }
-    if let Err(SyncFailure::Manage(failure)) = &synced.finish.result {
-        happened.push(failure.clone());
-    }
-    if world.sets.get(key).is_some_and(|set| set.template_labels().is_empty()) {
-        happened.push(TemplateFault::NoLabels.to_string());
-    }
-    let status = |of: &Value| of["statusUpdates"][0]["body"]["status"].clone();
-    let shown = FailureShown::new(
-        &before,
-        happened,
-        &if status(&want).is_null() { before.clone() } else { status(&want) },
-        &status(&got),
-    );
-    if shown.differs && !status(&got).is_null() {
-        check.apply_rule("newer-failure-is-shown");
-        shown.check(check);
-        for update in list(&want["statusUpdates"]) {
-            shown.check_kept(&update["body"]["status"], check);
-        }
-        comparable = Comparable::No;
-        if status(&want).is_null() {
-            // What is shown has changed, so it is written; else all is the same.
-            for field in ["statusUpdates", "phases", "guard", "gets"] {
-                want[field].take();
-                got[field].take();
-            }
-        }
-        for side in [&mut want, &mut got] {
-            for update in side["statusUpdates"].as_array_mut().into_iter().flatten() {
-                update["body"]["status"] = shown.rest(&update["body"]["status"]);
-            }
-        }
-    }
-    for field in
-        ["creates", "deletes", "patches", "gets", "statusUpdates", "phases", "events", "queue", "expectations", "guard"]
-    {
-        check.same(&format!("{place}{field}"), &want[field], &got[field]);
-    }
-    if !uid_differs {
-        same_failure(place, &want["error"], &synced.finish.result, check);
-    }
-    comparable
 }
 
 /// What a sync did, as the vectors describe it.
@@ -295,100 +166,5 @@ fn sort_events(events: &mut [Value]) {
     events.sort_by_key(|event| format!("{}: {}", event["reason"], event["message"]));
 }
 
-/// Each deletion names the uid and the version of the pod in the cache; taken out, the rest is upstream's.
-fn took_delete_preconditions(got: &mut Value, cached: &BTreeMap<String, Value>, key: &str, check: &mut Check) -> bool {
-    let deletes = &mut got["deletes"];
-    if deletes.is_null() {
-        return false;
-    }
-    let namespace = Key::explicit(key).namespace().to_owned();
-    let bodies = deletes["bodies"].take();
-    for (name, body) in bodies.as_object().into_iter().flatten() {
-        let wanted = cached.get(&format!("{namespace}/{name}")).unwrap_or(&Value::Null);
-        if !same(wanted, &body["preconditions"]) {
-            check.fail(format!("preconditions for {name}: wanted {wanted}, got {}", body["preconditions"]));
-        }
-    }
-    if let Some(body) = deletes["body"].as_object_mut() {
-        body.remove("preconditions");
-    }
-    true
-}
-
-/// The namespace is ending: no more is tried after the batch that was told so, and only what was created is expected.
-fn check_namespace_ending(place: &str, want: &Value, got: &Value, before: &Value, created: usize, check: &mut Check) {
-    let count = |of: &Value| of["creates"]["count"].as_u64().unwrap_or(0);
-    if count(got) == 0 || count(got) > count(want) {
-        check.fail(format!("{place}creates: wanted 1 to {}, got {}", count(want), count(got)));
-    }
-    for field in ["path", "body", "bodiesDiffer"] {
-        check.same(&format!("{place}creates.{field}"), &want["creates"][field], &got["creates"][field]);
-    }
-    for field in ["deletes", "patches", "gets"] {
-        check.same(&format!("{place}{field}"), &want[field], &got[field]);
-    }
-    check.same(&format!("{place}last status"), &last_status(want, before), &last_status(got, before));
-    // What upstream goes on to try may succeed or fail in other ways; nothing is told here that it does not tell.
-    for event in list(&got["events"]) {
-        let told = list(&want["events"]).any(|other| {
-            other["reason"] == event["reason"]
-                && other["message"] == event["message"]
-                && other["count"].as_u64() >= event["count"].as_u64()
-        });
-        if !told {
-            check.fail(format!("{place}events: {event} is not among {}", want["events"]));
-        }
-    }
-    check.same(&format!("{place}expectations.adds"), &json!(created), &got["expectations"]["adds"]);
-    for field in ["dels", "podKeys"] {
-        let (want, got) = (&want["expectations"][field], &got["expectations"][field]);
-        check.same(&format!("{place}expectations.{field}"), want, got);
-    }
-}
-
-/// Takes out all that upstream says about pods that were not as in the cache: an event for each, and a condition.
-fn forget_conflicts(
-    place: &str,
-    synced: &Synced,
-    before: &Value,
-    want: &mut Value,
-    got: &mut Value,
-    check: &mut Check,
-) {
-    if let Some(events) = want["events"].as_array_mut() {
-        events.retain(|event| {
-            let message = text(&event["message"]).strip_prefix("Error deleting: ");
-            !message.is_some_and(|message| synced.conflicts.contains(message))
-        });
-    }
-    // The status is the same but for the condition, and that alone may be why one side writes it, or the other does.
-    check.same(&format!("{place}last status"), &last_status(want, before), &last_status(got, before));
-    if matches!(synced.finish.result, Err(SyncFailure::StalePods)) && got.to_string().contains("ReplicaFailure") {
-        check.fail(format!("{place}a pod that has changed is shown as a failure"));
-    }
-    for field in ["statusUpdates", "phases", "guard", "gets"] {
-        want[field].take();
-        got[field].take();
-    }
-}
-
-/// The status that was written last, or else the one `before`, without what it shows of failures.
-fn last_status(of: &Value, before: &Value) -> Value {
-    let written = list(&of["statusUpdates"]).last().map(|update| &update["body"]["status"]);
-    let mut status = written.unwrap_or(before).clone();
-    status["observedGeneration"].take();
-    if let Some(conditions) = status["conditions"].as_array_mut() {
-        conditions.retain(|condition| condition["type"] != "ReplicaFailure");
-    }
-    status
-}
-
-fn same_failure(place: &str, want: &Value, got: &Result<(), SyncFailure>, check: &mut Check) {
-    let guard = !want["staleGuardOneOf"].is_null();
-    match got {
-        Ok(()) if want.is_null() => {}
-        Err(SyncFailure::Behind(_)) if guard => {}
-        Err(failure) if !guard && !want.is_null() && !matches!(failure, SyncFailure::Behind(_)) => {}
-        got => check.fail(format!("{place}error: wanted {want}, got {got:?}")),
-    }
-}
+#[cfg(test)]
+mod tests;

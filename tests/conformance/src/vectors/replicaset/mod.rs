@@ -11,6 +11,7 @@ pub(super) mod pod_predicates;
 pub(super) mod slow_start;
 pub(super) mod stale_guard;
 pub(super) mod status;
+mod unseen;
 mod world;
 
 use std::sync::Arc;

@@ -27,6 +27,7 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
         check.apply_rule("owner-is-not-optional");
         same_error(check, "error", &want["error"], Some("no owner"));
         check.same("events", &want["events"], &Value::Null);
+        check.same("request", &want["request"], &Value::Null);
         return;
     };
     let created = create_request(input["namespace"].as_str().unwrap_or_default(), &set, &owner);

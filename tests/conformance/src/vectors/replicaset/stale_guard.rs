@@ -37,11 +37,11 @@ pub(in super::super) fn replay(case: &Value, check: &mut Check) {
                 let at = |resource: &str| stores.get(resource).filter(|_| known(resource)).cloned().unwrap_or_default();
                 let ready = guard.ensure_ready(&owner, &at(PODS), &at(SETS));
                 check.same(&format!("{place}: ready"), &want["ready"], &json!(ready.is_ok()));
+                if ready.is_ok() {
+                    check.same(&format!("{place}: behind"), &want["behindAnyOf"], &Value::Null);
+                }
                 if let Err(behind) = ready {
-                    let resource = match behind.cache {
-                        Cache::Pods => PODS,
-                        Cache::Sets => SETS,
-                    };
+                    let resource = resource(behind.cache);
                     let (read, wrote) = (behind.read.to_string(), behind.written.to_string());
                     let fits =
                         |any: &Value| any["resource"] == resource && any["read"] == read && any["wrote"] == wrote;
@@ -71,6 +71,14 @@ fn same_order(check: &mut Check, place: &str, want: &Value, got: Option<std::cmp
         Some(order) => check.same(place, &want["cmp"], &json!(order as i8)),
         None if want["error"].is_null() => check.fail(format!("{place}: wanted {want}, got an error")),
         None => {}
+    }
+}
+
+/// The resource that a cache is of, as the vectors name it.
+pub(super) const fn resource(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Pods => PODS,
+        Cache::Sets => SETS,
     }
 }
 

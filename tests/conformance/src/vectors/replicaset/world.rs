@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sanskube::key::Key;
 use sanskube::object::{Object, Pod, ReplicaSet, ReplicaSetKind};
+use sanskube::replicaset::expectations::Expectation;
 use sanskube::replicaset::guard::Cache;
 use sanskube::replicaset::{Caches, ReplicaSetController, ReplicaSetOptions, Wakeups, index_pods, index_sets};
 use sanskube::resource_version::ResourceVersion;
@@ -14,8 +15,10 @@ use sanskube::time::{Instant, Now};
 use sanskube::uid::Uid;
 use serde_json::{Map, Value, json};
 
-use super::super::Check;
+use super::super::{Check, same};
 use super::api::Api;
+use super::manage_sync::{BY_UID, MET_BY_VERSION};
+use super::unseen::Unseen;
 use super::{expectations, number, pod, set, stale_guard, time};
 
 pub(super) struct World {
@@ -28,6 +31,7 @@ pub(super) struct World {
     uids: BTreeMap<String, Uid>,
     /// Keys that expect something though they have no set: here expectations belong to a uid, so they expect nothing.
     without_set: BTreeSet<String>,
+    pub(super) unseen: Unseen,
 }
 
 impl World {
@@ -43,6 +47,7 @@ impl World {
             now: start,
             uids: BTreeMap::new(),
             without_set: BTreeSet::new(),
+            unseen: Unseen::default(),
         };
         index_pods(&mut world.pods);
         index_sets(&mut world.sets);
@@ -104,18 +109,20 @@ impl World {
         };
         let got = describe_wakeups(&wakeups);
         let place = format!("op {i} {name}");
+        let mut want = op["want"].clone();
+        self.unseen.apply(name, args, &self.sets, &mut want, check);
         for field in ["enqueue", "enqueueAfter"] {
-            check.same(&format!("{place}: {field}"), &op["want"][field], &got[field]);
+            check.same(&format!("{place}: {field}"), &want[field], &got[field]);
         }
-        let mut expectations = op["want"]["expectations"].clone();
+        let mut expectations = want["expectations"].take();
         for key in &self.without_set {
-            check.apply_rule("expectations-belong-to-a-uid");
+            check.apply_rule(BY_UID);
             if let Some(expectations) = expectations.as_object_mut() {
                 expectations.remove(key);
             }
         }
         check.same(&format!("{place}: expectations"), &expectations, &self.all_expectations());
-        check.same(&format!("{place}: guard"), &op["want"]["guard"], &self.all_guard());
+        check.same(&format!("{place}: guard"), &want["guard"], &self.all_guard());
         true
     }
 
@@ -168,18 +175,43 @@ impl World {
         }
     }
 
-    /// Whether upstream expects something of a key that has, or had, no set.
-    pub(super) fn expected_without_set(&self, key: &str) -> bool {
-        self.without_set.contains(key)
-    }
-
-    /// Whether a set is free to create and delete pods only because the cache has come as far as its writes.
-    pub(super) fn is_met_by_version(&self, key: &str) -> bool {
+    /// The rule by which a set is free to create and delete pods though upstream may still expect something: the cache has come as far as its writes; what
+    /// is expected was of its namesake; or the end of a pod was noticed that upstream did not notice.
+    pub(super) fn freed_by(&self, key: &str) -> Option<&'static str> {
         let expectations = self.controller.expectations();
-        self.uids.get(key).is_some_and(|uid| {
+        let is_met = self.uids.get(key).is_some_and(|uid| {
             expectations.are_satisfied(uid, self.pods.resource_version(), self.now.instant)
                 && !expectations.are_satisfied(uid, &ResourceVersion::NONE, self.now.instant)
-        })
+        });
+        if is_met {
+            return Some(MET_BY_VERSION);
+        }
+        self.without_set.contains(key).then_some(BY_UID).or_else(|| self.unseen.noticed_by(key))
+    }
+
+    /// Puts the record of upstream in the place of that of a key. Where nothing has changed it is as old as it was `before`.
+    pub(super) fn put_expectation(&mut self, key: &str, record: &Value, before: Option<Expectation>, now: Now) {
+        let Some(uid) = self.uids.get(key) else { return };
+        let expectations = self.controller.expectations_mut();
+        expectations.delete(uid);
+        if record.is_null() || self.without_set.contains(key) {
+            return;
+        }
+        let before = before.filter(|before| same(record, &expectations::describe(before)));
+        let since = before.map_or(now.instant, |before| before.since);
+        let count = |field: &str| record[field].as_i64().unwrap_or(0);
+        let pods = record["podKeys"].as_array().map(|pods| pods.iter().map(|pod| Key::explicit(text(pod))).collect());
+        expectations.set(uid, count("adds"), count("dels"), since).pods = pods;
+    }
+
+    /// Puts the record of upstream in the place of that of a key.
+    pub(super) fn put_guard(&mut self, key: &str, record: &Value) {
+        let (owner, guard) = (Key::explicit(key), self.controller.guard_mut());
+        guard.clear(&owner);
+        for (resource, version) in record["versions"].as_object().into_iter().flatten() {
+            let cache = if resource == "pods" { Cache::Pods } else { Cache::Sets };
+            guard.wrote_at(&owner, &Uid::new(text(&record["uid"])), cache, ResourceVersion::new(text(version)));
+        }
     }
 
     /// The record of a key, as the vectors describe it.

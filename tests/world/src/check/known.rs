@@ -1,0 +1,201 @@
+//! What controllers knew when they asked for what.
+//!
+//! A sync decides by what the caches show when it begins. Whether a write was right can be judged only against that, so each call is noted with
+//! the sync that it belongs to, and each sync with the versions of the caches.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use sanskube::machine::{Answer, Part};
+use sanskube::request::{CallId, Method, Request};
+use sanskube::time::Instant;
+use serde::Deserialize;
+
+use super::cache::version_of;
+use super::history::History;
+use super::objects::{Pod, Set};
+use super::{Changed, Changes};
+use crate::client::ClientId;
+use crate::member::Member;
+use crate::world::{Exchange, World};
+
+/// A sync, and how far the caches had come when it began.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SyncView {
+    /// The key of the set.
+    pub key: String,
+    /// When it began, by the clock of its controller.
+    pub began: Instant,
+    /// The version of the cache of pods.
+    pub pods: u64,
+    /// The version of the cache of sets.
+    pub sets: u64,
+    /// The version of the server.
+    pub server: u64,
+}
+
+/// A call.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// The sync that it belongs to, if it does to one.
+    pub sync: Option<Rc<SyncView>>,
+    /// The status that the server answered with.
+    pub status: u16,
+    /// Whether a whole answer that says that it was done has reached the controller.
+    pub acknowledged: bool,
+}
+
+/// How far the caches of a controller have come.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) pods: u64,
+    pub(crate) sets: u64,
+    syncs: BTreeMap<String, Rc<SyncView>>,
+}
+
+/// What all controllers knew.
+#[derive(Debug, Default)]
+pub struct Known {
+    seen: BTreeMap<ClientId, Seen>,
+    sent: BTreeMap<(ClientId, CallId), Sent>,
+    writes: u64,
+    /// By the uid of a pod: whose call gave it to its set.
+    pub(crate) given: BTreeMap<String, (ClientId, CallId)>,
+    /// By the uid of a pod: whose call took it from its set, or ended it.
+    pub(crate) taken: BTreeMap<String, (ClientId, CallId)>,
+}
+
+impl Known {
+    /// A call, if it is known.
+    pub fn sent(&self, client: ClientId, call: CallId) -> Option<&Sent> {
+        self.sent.get(&(client, call))
+    }
+
+    /// Whether a controller must know by `sync` that one of these calls has taken effect: it is its own, and was acknowledged or belongs to the
+    /// same sync.
+    pub(crate) fn must_know(&self, by: Option<&(ClientId, CallId)>, client: ClientId, sync: &Rc<SyncView>) -> bool {
+        let Some(sent) = by.filter(|by| by.0 == client).and_then(|by| self.sent.get(by)) else { return false };
+        sent.acknowledged || sent.sync.as_ref().is_some_and(|other| Rc::ptr_eq(other, sync))
+    }
+
+    pub(crate) fn seen(&mut self, client: ClientId) -> &mut Seen {
+        self.seen.entry(client).or_default()
+    }
+
+    /// How many writes of controllers have reached the server, but for those of the lease.
+    pub fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    pub(crate) fn note_exchange(&mut self, exchange: &Exchange) {
+        self.writes += u64::from(exchange.request.method != Method::Get && !exchange.request.path.contains("/leases"));
+        self.sent.entry((exchange.client, exchange.call)).or_default().status = exchange.status;
+    }
+
+    pub(crate) fn note_answer(&mut self, client: ClientId, answer: &Answer) {
+        if answer.part == Part::End
+            && let Some(sent) = self.sent.get_mut(&(client, answer.call))
+        {
+            sent.acknowledged = (200..300).contains(&sent.status);
+        }
+    }
+
+    pub(crate) fn note_changes(&mut self, changes: &Changes<'_>) {
+        let by = changes.exchange.map(|exchange| (exchange.client, exchange.call));
+        for Changed { before, after, .. } in &changes.pods {
+            let set = |pod: &Option<Rc<Pod>>| {
+                pod.as_ref().filter(|pod| pod.is_live()).and_then(|pod| pod.metadata.set().map(str::to_owned))
+            };
+            let (had, has) = (set(before), set(after));
+            if had == has {
+                continue;
+            }
+            let mut note = |pod: &Option<Rc<Pod>>, gains: bool| {
+                let Some(pod) = pod else { return };
+                let book = if gains { &mut self.given } else { &mut self.taken };
+                match by {
+                    Some(by) => book.insert(pod.metadata.uid.clone(), by),
+                    None => book.remove(&pod.metadata.uid),
+                };
+            };
+            if had.is_some() {
+                note(before, false);
+            }
+            if has.is_some() {
+                note(after, true);
+            }
+        }
+    }
+
+    /// Notes the syncs that a controller has begun, and the calls.
+    pub(crate) fn note_begun(
+        &mut self,
+        client: ClientId,
+        world: &mut World<Member>,
+        pods: &History<Pod>,
+        sets: &History<Set>,
+    ) {
+        let begun = world.take_begun();
+        let Some(manager) = world.machine(client).and_then(Member::manager) else { return };
+        let versions = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet).map(version_of);
+        let versions = (version_of(manager.pods()), versions.unwrap_or(0));
+        let server = world.api().resource_version();
+        let seen = self.seen.entry(client).or_default();
+        let old = std::mem::take(&mut seen.syncs);
+        for (_, key, began) in manager.syncs() {
+            let sync = old.get(key.as_str()).filter(|sync| sync.began == began).cloned();
+            let sync = sync.unwrap_or_else(|| {
+                Rc::new(SyncView { key: key.as_str().into(), began, pods: versions.0, sets: versions.1, server })
+            });
+            seen.syncs.insert(key.as_str().into(), sync);
+        }
+        for (client, call) in begun {
+            let Some((_, line)) = world.lines(client).find(|(id, _)| *id == call) else { continue };
+            let sync = key_of(&line.request, versions.0, pods).and_then(|key| {
+                // A release names the set by its uid alone.
+                let by_uid =
+                    |sync: &&Rc<SyncView>| sets.at(&sync.key, sync.sets).is_some_and(|set| set.metadata.uid == key);
+                seen.syncs.get(&key).or_else(|| seen.syncs.values().find(by_uid)).cloned()
+            });
+            self.sent.insert((client, call), Sent { sync, status: 0, acknowledged: false });
+        }
+    }
+}
+
+/// The key of the set that a request is made for, or its uid.
+fn key_of(request: &Request, version: u64, pods: &History<Pod>) -> Option<String> {
+    let mut parts = request.path.split('?').next()?.split("/namespaces/").nth(1)?.split('/');
+    let (namespace, resource, name) = (parts.next()?, parts.next()?, parts.next());
+    match (resource, request.method, name) {
+        ("replicasets", _, Some(name)) => Some(format!("{namespace}/{name}")),
+        ("pods", Method::Post | Method::Patch, _) => {
+            let owner = serde_json::from_slice::<Owned>(&request.body).ok()?.metadata.owner_references.pop()?;
+            Some(if owner.name.is_empty() { owner.uid } else { format!("{namespace}/{}", owner.name) })
+        }
+        ("pods", Method::Delete, Some(name)) => {
+            let key = format!("{namespace}/{name}");
+            // The cache shows a pod that the same sync has just adopted as an orphan.
+            let shown = pods.at(&key, version).and_then(|pod| pod.metadata.set());
+            shown.or_else(|| pods.now(&key)?.metadata.set()).map(str::to_owned)
+        }
+        _ => None,
+    }
+}
+
+#[derive(Deserialize)]
+struct Owned {
+    metadata: OwnedMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OwnedMetadata {
+    owner_references: Vec<OwnerName>,
+}
+
+#[derive(Deserialize)]
+struct OwnerName {
+    #[serde(default)]
+    name: String,
+    uid: String,
+}

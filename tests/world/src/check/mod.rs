@@ -1,0 +1,131 @@
+//! The invariants: what must hold after every step, whatever has gone wrong before.
+//!
+//! Each rule is a file. A rule that allows for faults says which, and how much it allows: what is not explained is a violation.
+
+mod cache;
+mod calls;
+mod creation;
+mod deletion;
+mod handlers;
+mod history;
+mod known;
+mod leader;
+mod limits;
+mod objects;
+mod settled;
+mod writes;
+
+use std::fmt;
+
+pub use history::{Changed, History};
+pub use known::{Known, Sent, SyncView};
+pub use objects::{Metadata, Pod, Set, SetStatus};
+pub use settled::why_unsettled;
+
+use crate::client::ClientId;
+use crate::member::Member;
+use crate::world::{Exchange, Happening, World};
+
+/// A rule that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub rule: &'static str,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Violation {
+    /// A violation of a rule, in words.
+    pub fn new(rule: &'static str, what: impl fmt::Display) -> Self {
+        Self { rule, what: what.to_string() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.what)
+    }
+}
+
+/// The checks, and the truth that they compare with.
+#[derive(Debug)]
+pub struct Check {
+    /// The truth about pods.
+    pub pods: History<Pod>,
+    /// The truth about sets.
+    pub sets: History<Set>,
+    /// What controllers knew when they asked for what.
+    pub known: Known,
+    limits: sanskube::limits::Limits,
+}
+
+/// What a step has changed, and who asked for it if a controller did.
+#[derive(Debug)]
+pub(crate) struct Changes<'a> {
+    pub(crate) pods: Vec<Changed<Pod>>,
+    pub(crate) sets: Vec<Changed<Set>>,
+    pub(crate) exchange: Option<&'a Exchange>,
+}
+
+impl Check {
+    /// Checks of a world that has just begun, whose controllers have these limits.
+    pub fn new(limits: sanskube::limits::Limits) -> Self {
+        Self { pods: History::new("pods"), sets: History::new("replicasets"), known: Known::default(), limits }
+    }
+
+    /// Takes what a user or a fault has done, which no rule is about. To be called after each such deed.
+    pub fn read(&mut self, world: &World<Member>) {
+        let changes = Changes { pods: self.pods.read(world.api()), sets: self.sets.read(world.api()), exchange: None };
+        self.known.note_changes(&changes);
+    }
+
+    /// Checks everything after a step.
+    ///
+    /// # Errors
+    /// Something does not hold.
+    pub fn after_step(&mut self, world: &mut World<Member>) -> Result<(), Violation> {
+        let exchanges = world.take_exchanges();
+        let exchange = exchanges.first().filter(|_| matches!(world.last(), Happening::Served(..)));
+        let changes = Changes { pods: self.pods.read(world.api()), sets: self.sets.read(world.api()), exchange };
+        if let Some(exchange) = exchange {
+            self.known.note_exchange(exchange);
+            self.check_writes(exchange, &changes)?;
+        }
+        self.known.note_changes(&changes);
+        match world.last().clone() {
+            Happening::Answered(client, answer) => {
+                self.known.note_answer(client, &answer);
+                self.check_client(client, world)?;
+            }
+            Happening::Timeout(client) => self.check_client(client, world)?,
+            Happening::Lost(..) | Happening::Nothing | Happening::Served(..) | Happening::Server => {}
+        }
+        calls::check(world)?;
+        leader::check(world)
+    }
+
+    /// Checks a controller that has just been given an input, or was started.
+    ///
+    /// # Errors
+    /// Something does not hold.
+    pub fn check_client(&mut self, client: ClientId, world: &mut World<Member>) -> Result<(), Violation> {
+        self.known.note_begun(client, world, &self.pods, &self.sets);
+        match world.machine(client) {
+            Some(Member::Manager(manager)) => {
+                let seen = self.known.seen(client);
+                cache::check(client, manager.pods(), &self.pods, &mut seen.pods)?;
+                if let Some(sets) = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet) {
+                    cache::check(client, sets, &self.sets, &mut seen.sets)?;
+                }
+                limits::check(client, manager, world, &self.limits)
+            }
+            Some(Member::Observer(observer)) => {
+                let seen = self.known.seen(client);
+                cache::check(client, observer.informer().store(), &self.pods, &mut seen.pods)?;
+                handlers::check(client, observer, &self.limits)
+            }
+            None => Ok(()),
+        }
+    }
+}

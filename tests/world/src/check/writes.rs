@@ -1,0 +1,124 @@
+//! A controller writes only what is its own to write.
+
+use std::rc::Rc;
+
+use sanskube::request::Method;
+
+use super::known::SyncView;
+use super::objects::{Pod, Set};
+use super::{Changed, Changes, Check, Violation};
+use crate::world::Exchange;
+
+const RULE: &str = "a controller writes only what is its own";
+
+impl Check {
+    /// Judges what a request of a controller has done.
+    pub(crate) fn check_writes(&self, exchange: &Exchange, changes: &Changes<'_>) -> Result<(), Violation> {
+        let path = exchange.request.path.split('?').next().unwrap_or_default();
+        let wrong = |what: &dyn std::fmt::Display| {
+            Err(Violation::new(RULE, format_args!("{:?} of {:?}: {what}", exchange.request, exchange.client)))
+        };
+        let resource = path.split("/namespaces/").nth(1).and_then(|rest| rest.split('/').nth(1)).unwrap_or_default();
+        let may_write = match exchange.request.method {
+            Method::Get => changes.pods.is_empty() && changes.sets.is_empty(),
+            Method::Post => ["pods", "events", "leases"].contains(&resource),
+            Method::Delete => resource == "pods",
+            Method::Patch => ["pods", "events"].contains(&resource),
+            Method::Put => resource == "leases" || resource == "replicasets" && path.ends_with("/status"),
+        };
+        if !may_write {
+            return wrong(&"it has no business there");
+        }
+        if changes.pods.is_empty() && changes.sets.is_empty() {
+            return Ok(());
+        }
+        let sent = self.known.sent(exchange.client, exchange.call);
+        let Some(sync) = sent.and_then(|sent| sent.sync.as_ref()) else {
+            return wrong(&"no sync is under way that it could belong to");
+        };
+        let Some(set) = self.sets.at(&sync.key, sync.sets) else {
+            return wrong(&format_args!("its sync of {} knew of no such set", sync.key));
+        };
+        for change in &changes.sets {
+            self.check_status(exchange, change, sync, set)?;
+        }
+        for change in &changes.pods {
+            match exchange.request.method {
+                Method::Post => self.check_creation(exchange, change, sync, set)?,
+                Method::Delete => self.check_deletion(exchange, change, sync, set)?,
+                _ => self.check_claim(exchange, change, sync, set)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A claim changes the controller of a pod and nothing else: it adopts an orphan that the set selects, or releases one of its own that it does
+    /// not, as the cache showed it. Before it adopts, it asks whether the set is still there, so it knows of its deletion whatever the cache shows.
+    fn check_claim(
+        &self,
+        exchange: &Exchange,
+        change: &Changed<Pod>,
+        sync: &Rc<SyncView>,
+        set: &Set,
+    ) -> Result<(), Violation> {
+        let uid = set.metadata.uid.as_str();
+        let known = self.pods.at(&change.key, sync.pods);
+        let fits = match (&change.before, &change.after, known) {
+            (Some(before), Some(after), Some(known)) => {
+                let same = before.metadata.labels == after.metadata.labels
+                    && before.metadata.is_deleting() == after.metadata.is_deleting()
+                    && before.metadata.uid == known.metadata.uid;
+                let adopts = before.metadata.is_orphan()
+                    && after.metadata.set() == Some(uid)
+                    && known.metadata.is_orphan()
+                    && set.selects(known)
+                    && !known.metadata.is_deleting();
+                let lives = self
+                    .sets
+                    .at(&sync.key, sync.server)
+                    .is_some_and(|now| now.metadata.uid == uid && !now.metadata.is_deleting());
+                let adopts = adopts && lives;
+                let releases = before.metadata.set() == Some(uid)
+                    && after.metadata.is_orphan()
+                    && known.metadata.set() == Some(uid)
+                    && !set.selects(known);
+                same && (adopts || releases) && !set.metadata.is_deleting()
+            }
+            // The last finalizer or grace is none of its business.
+            _ => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        let what = format_args!("{:?}, by a cache that showed {known:?}: {change:?}", exchange.request);
+        Err(Violation::new("a claim adopts orphans that are selected and releases what is not", what))
+    }
+
+    /// A status never claims a generation that its sync did not see, and changes nothing else.
+    fn check_status(
+        &self,
+        exchange: &Exchange,
+        change: &Changed<Set>,
+        sync: &SyncView,
+        set: &Set,
+    ) -> Result<(), Violation> {
+        let (Some(before), Some(after)) = (&change.before, &change.after) else {
+            return Err(Violation::new(RULE, format_args!("{:?} has made or ended a set", exchange.request)));
+        };
+        let (old, new) = (&before.metadata, &after.metadata);
+        let touched = old.uid != new.uid
+            || old.generation != new.generation
+            || old.labels != new.labels
+            || old.finalizers != new.finalizers
+            || before.spec.replicas != after.spec.replicas;
+        let claimed = after.status.observed_generation;
+        if !touched && claimed == set.metadata.generation && set.metadata.uid == new.uid && change.key == sync.key {
+            return Ok(());
+        }
+        let what = format_args!(
+            "{:?} claims generation {claimed} of {} by a cache that showed {} of {}; or touches more: {change:?}",
+            exchange.request, change.key, set.metadata.generation, sync.key
+        );
+        Err(Violation::new("a status claims just the generation that its sync saw", what))
+    }
+}

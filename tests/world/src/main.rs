@@ -1,0 +1,160 @@
+//! Runs seeds of the simulation on all cores, and shows what fails.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use sanskube_world::sim::{Coverage, Plan, Profile, run, shrink};
+
+const HELP: &str = "\
+Runs the simulation: an API server, controllers, users and faults, in virtual time, under checks after every step.
+
+usage: sanskube-world [--seeds N] [--start S] [--profile P] [--jobs N]
+       sanskube-world --replay SEED [--profile P] [--whole]
+
+  --seeds N      how many seeds to run (default 1000)
+  --start S      the first of them (default 0)
+  --profile P    which faults: all (default), calm, crash, leader, network, server, stale
+  --jobs N       how many threads (default: one for each core)
+  --replay SEED  tell what happens under a seed, made as small as it gets if it fails
+  --whole        do not make it smaller
+  --keep-going   run all seeds, and list what fails instead of telling the first
+";
+
+struct Args {
+    seeds: u64,
+    start: u64,
+    profile: Profile,
+    jobs: usize,
+    replay: Option<u64>,
+    whole: bool,
+    keep_going: bool,
+}
+
+impl Args {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut parsed =
+            Self { seeds: 1000, start: 0, profile: Profile::All, jobs, replay: None, whole: false, keep_going: false };
+        while let Some(name) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("{name} needs a value"));
+            let number = |text: String| text.parse().map_err(|_| format!("{text:?} is no number"));
+            match name.as_str() {
+                "--seeds" => parsed.seeds = number(value()?)?,
+                "--start" => parsed.start = number(value()?)?,
+                "--profile" => parsed.profile = value()?.parse()?,
+                "--jobs" => parsed.jobs = usize::try_from(number(value()?)?).unwrap_or(1).max(1),
+                "--replay" => parsed.replay = Some(number(value()?)?),
+                "--keep-going" => parsed.keep_going = true,
+                "--whole" => parsed.whole = true,
+                _ => return Err(format!("{name:?} is no option")),
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        print!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    let args = match Args::parse(args.into_iter()) {
+        Ok(args) => args,
+        Err(problem) => {
+            eprintln!("{problem}\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    // A panic within a run is told as what was wrong with it.
+    std::panic::set_hook(Box::new(|_| {}));
+    let fine = match args.replay {
+        Some(seed) => replay(seed, &args),
+        None => run_all(&args),
+    };
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs all seeds, up to the first that fails unless it is to keep going. Whether none failed.
+fn run_all(args: &Args) -> bool {
+    let (next, steps, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let coverage = Mutex::new(Coverage::default());
+    let failures = Mutex::new(BTreeMap::new());
+    let began = Instant::now();
+    let work = || {
+        let mut covered = Coverage::default();
+        while !stop.load(Ordering::Relaxed) {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            if nth >= args.seeds {
+                break;
+            }
+            let seed = args.start.wrapping_add(nth);
+            let outcome = run(&Plan::draw(seed, args.profile), false);
+            steps.fetch_add(outcome.steps, Ordering::Relaxed);
+            covered.add(&outcome.coverage);
+            if let Some(violation) = outcome.violation {
+                stop.store(!args.keep_going, Ordering::Relaxed);
+                failures.lock().expect("nobody panics with it").insert(seed, violation);
+            }
+        }
+        coverage.lock().expect("nobody panics with it").add(&covered);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs {
+            scope.spawn(work);
+        }
+    });
+    tell(next.into_inner().min(args.seeds), steps.into_inner(), began.elapsed(), args.profile);
+    println!("\n{}", coverage.into_inner().expect("all threads have ended"));
+    let failures = failures.into_inner().expect("all threads have ended");
+    if args.keep_going {
+        for (seed, violation) in &failures {
+            println!("\nseed {seed}: {violation}");
+        }
+        println!("\n{} seeds fail", failures.len());
+        return failures.is_empty();
+    }
+    failures.keys().next().is_none_or(|seed| replay(*seed, args))
+}
+
+fn tell(seeds: u64, steps: u64, took: Duration, profile: Profile) {
+    let seconds = took.as_secs_f64().max(1e-9);
+    let rate = |count: u64| (count as f64 / seconds).round();
+    println!(
+        "{seeds} schedules of profile {profile} in {seconds:.1} s: {} a second, {} steps a second",
+        rate(seeds),
+        rate(steps)
+    );
+}
+
+/// Tells what happens under a seed. Whether nothing was wrong.
+fn replay(seed: u64, args: &Args) -> bool {
+    let plan = Plan::draw(seed, args.profile);
+    let outcome = run(&plan, false);
+    let plan = match &outcome.violation {
+        Some(violation) if !args.whole => {
+            println!("\nseed {seed} of profile {} fails: {violation}\nmaking it smaller ...", args.profile);
+            shrink(&plan, violation.rule)
+        }
+        _ => plan,
+    };
+    let outcome = run(&plan, true);
+    println!("\n{:#?}", plan.setup);
+    for (at, action) in &plan.actions {
+        println!("{at:>14.3?}  {action:?}");
+    }
+    println!();
+    for line in &outcome.trace.lines {
+        println!("{line}");
+    }
+    match &outcome.violation {
+        Some(violation) => {
+            println!("\nVIOLATION {violation}\n\nagain with: --replay {seed} --profile {}", args.profile);
+        }
+        None => println!("\nall is well after {} steps", outcome.steps),
+    }
+    outcome.violation.is_none()
+}

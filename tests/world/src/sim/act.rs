@@ -1,0 +1,209 @@
+//! Faults: how each is brought about, and how it ends.
+
+use std::time::Duration;
+
+use sanskube::request::CallId;
+use sanskube::time::Instant;
+use sanskube_apiserver::faults::{Failure, Rule};
+
+use super::action::{Fault, Refusal, Requests};
+use super::run::{Run, Undo};
+use crate::client::ClientId;
+use crate::member::Member;
+
+impl Run {
+    /// Brings a fault about.
+    pub(super) fn bring_about(&mut self, fault: Fault) {
+        match fault {
+            Fault::Collide { lasts } => {
+                self.world.api_mut().faults_mut().set_name_collisions(true);
+                self.undo_after(lasts, Undo::Collide);
+            }
+            Fault::Compact => self.world.compact(),
+            Fault::Crash { who, calls, lose, down } => {
+                let Some(id) = self.manager(who) else { return };
+                self.set_down(id, down, lose);
+                self.world.kill_after(id, calls.into());
+            }
+            Fault::Cut { who, line, within_frame } => {
+                if let Some((id, call)) = self.line(who, line) {
+                    self.world.cut(id, call, within_frame);
+                }
+            }
+            Fault::CutOff { who, lasts } => {
+                let Some(id) = self.participant(who) else { return };
+                self.world.set_cut_off(id, true);
+                self.undo_after(lasts, Undo::CutOff(id));
+            }
+            Fault::Expire { pods } => self.world.api_mut().expire_history(if pods { "pods" } else { "replicasets" }),
+            Fault::Freeze { lasts } => {
+                self.world.api_mut().faults_mut().freeze("pods", true);
+                self.undo_after(lasts, Undo::Freeze);
+            }
+            Fault::Gap { who, lasts } => {
+                let Some(id) = self.participant(who) else { return };
+                self.world.set_cut_off(id, true);
+                self.undo_after(lasts, Undo::Gap(id));
+            }
+            Fault::KubeletPause { lasts } => {
+                self.world.pause_kubelet(true);
+                self.undo_after(lasts, Undo::KubeletPause);
+            }
+            Fault::Lag { who, lasts } => {
+                let Some(id) = self.participant(who) else { return };
+                self.lag(id, 0);
+                self.undo_after(lasts, Undo::Lag(id));
+            }
+            Fault::Refuse { what, how, after_effect, skip, times } => {
+                self.world.api_mut().faults_mut().add_rule(rule(what, how, after_effect, skip, times));
+            }
+            Fault::ServerDown { lasts } => {
+                self.world.take_server_down();
+                self.undo_after(lasts, Undo::ServerDown);
+            }
+            Fault::Silence { who, line } => {
+                if let Some((id, call)) = self.line(who, line) {
+                    self.world.silence(id, call);
+                }
+            }
+            Fault::Skew { who, seconds, lasts } => {
+                let Some(id) = self.manager(who) else { return };
+                self.world.set_wall_clock(id, i64::from(seconds) * 1_000_000_000);
+                self.undo_after(lasts, Undo::Skew(id));
+            }
+            Fault::SlowHandler { lasts } => {
+                self.stall(true);
+                self.undo_after(lasts, Undo::SlowHandler);
+            }
+            Fault::SlowNetwork { longest, lasts } => {
+                self.world.network_mut().set_delays(Duration::from_millis(1), longest);
+                self.undo_after(lasts, Undo::SlowNetwork);
+            }
+            Fault::Stop { who, down } => {
+                let Some(id) = self.manager(who) else { return };
+                self.set_down(id, down, false);
+                self.world.stop(id);
+            }
+            Fault::Suspend { who, lasts } => {
+                let Some(id) = self.participant(who) else { return };
+                let until = self.world.now().instant + lasts;
+                self.world.suspend(id, until);
+            }
+            Fault::TimeTravel { who, versions, lasts } => {
+                let Some(id) = self.participant(who) else { return };
+                self.cut_all(id);
+                self.lag(id, versions.into());
+                self.undo_after(lasts, Undo::Lag(id));
+            }
+        }
+    }
+
+    /// Ends a fault.
+    pub(super) fn end(&mut self, undo: Undo) {
+        match undo {
+            Undo::Collide => self.world.api_mut().faults_mut().set_name_collisions(false),
+            Undo::CutOff(id) => self.world.set_cut_off(id, false),
+            Undo::Freeze => self.world.api_mut().faults_mut().freeze("pods", false),
+            Undo::Gap(id) => {
+                self.world.set_cut_off(id, false);
+                for resource in ["pods", "replicasets"] {
+                    self.world.api_mut().expire_history(resource);
+                }
+                self.cut_all(id);
+            }
+            Undo::KubeletPause => self.world.pause_kubelet(false),
+            Undo::Lag(id) => self.world.api_mut().faults_mut().set_replica(&id.agent(), None),
+            Undo::Namespace => {
+                if !self.make_namespace() {
+                    self.undo_after(Duration::from_millis(500), undo);
+                }
+            }
+            Undo::Quota => self.end_quota(),
+            Undo::ServerDown => self.world.bring_server_up(),
+            Undo::Skew(id) => self.world.set_wall_clock(id, 0),
+            Undo::SlowHandler => self.stall(false),
+            Undo::SlowNetwork => {
+                let longest = self.plan.setup.delay;
+                self.world.network_mut().set_delays(Duration::from_millis(1), longest);
+            }
+            Undo::Start => self.start_manager(),
+        }
+    }
+
+    /// Ends all faults that last; what they have left behind stays.
+    pub(super) fn heal(&mut self) {
+        self.world.api_mut().faults_mut().clear_rules();
+        for id in self.participants() {
+            for undo in [Undo::CutOff(id), Undo::Lag(id), Undo::Skew(id)] {
+                self.end(undo);
+            }
+            self.world.suspend(id, Instant::ZERO);
+            self.world.spare(id);
+        }
+        for undo in [
+            Undo::Collide,
+            Undo::Freeze,
+            Undo::KubeletPause,
+            Undo::Quota,
+            Undo::ServerDown,
+            Undo::SlowHandler,
+            Undo::SlowNetwork,
+        ] {
+            self.end(undo);
+        }
+        self.end_finalizers();
+    }
+
+    /// Holds the replica of a controller at so many versions ago.
+    fn lag(&mut self, id: ClientId, versions: u64) {
+        let version = self.world.api().resource_version() - versions;
+        self.world.api_mut().faults_mut().set_replica(&id.agent(), Some(version));
+    }
+
+    fn stall(&mut self, stalled: bool) {
+        let Some(id) = self.observer else { return };
+        self.world.change_machine(id, |member, _| {
+            if let Member::Observer(observer) = member {
+                observer.stalled = stalled;
+            }
+        });
+    }
+
+    fn cut_all(&mut self, id: ClientId) {
+        let calls: Vec<CallId> = self.world.lines(id).map(|(call, _)| call).collect();
+        for call in calls {
+            self.world.cut(id, call, false);
+        }
+    }
+
+    /// A connection that there is now.
+    fn line(&self, who: u8, line: u8) -> Option<(ClientId, CallId)> {
+        let id = self.participant(who)?;
+        let calls: Vec<CallId> = self.world.lines(id).map(|(call, _)| call).collect();
+        Some((id, *calls.get(usize::from(line) % calls.len().max(1))?))
+    }
+}
+
+fn rule(what: Requests, how: Refusal, after_effect: bool, skip: u8, times: u8) -> Rule {
+    let (method, target) = match what {
+        Requests::Creations => ("POST", "/pods"),
+        Requests::Deletions => ("DELETE", "/pods/"),
+        Requests::Leases => ("", "/leases"),
+        Requests::Lists => ("GET", "?"),
+        Requests::Patches => ("PATCH", "/pods/"),
+        Requests::Statuses => ("PUT", "/status"),
+    };
+    let failure = match how {
+        Refusal::Hangup => Failure::Hangup,
+        Refusal::Status(code) => Failure::Status { code, retry_after: (code == 429).then_some(1) },
+    };
+    Rule {
+        agent: "sanskube/".into(),
+        method: method.into(),
+        target: target.into(),
+        skip: skip.into(),
+        times: times.into(),
+        after_effect,
+        failure,
+    }
+}

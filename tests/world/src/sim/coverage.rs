@@ -1,0 +1,78 @@
+//! Coverage: which faults met which states of a controller.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use sanskube::request::Method;
+
+use crate::client::ClientId;
+use crate::member::Member;
+use crate::world::World;
+
+/// The states of a controller, as a fault may meet it.
+const STATES: [&str; 9] =
+    ["gone", "asleep", "no leader", "listing", "claiming", "creating", "deleting", "writing", "idle"];
+
+/// How often each kind of fault met each state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage(BTreeMap<&'static str, [u64; STATES.len()]>);
+
+impl Coverage {
+    /// Notes that a fault is brought about while a controller is as it is.
+    pub(crate) fn note(&mut self, kind: &'static str, world: &World<Member>, id: Option<ClientId>) {
+        let state = state_of(world, id);
+        if let Some(place) = STATES.iter().position(|name| *name == state) {
+            self.0.entry(kind).or_default()[place] += 1;
+        }
+    }
+
+    /// Adds what another run covered.
+    pub fn add(&mut self, other: &Self) {
+        for (kind, counts) in &other.0 {
+            let sums = self.0.entry(kind).or_default();
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// How often a kind of fault was brought about, whatever it met.
+    pub fn count(&self, kind: &str) -> u64 {
+        self.0.get(kind).map_or(0, |counts| counts.iter().sum())
+    }
+}
+
+fn state_of(world: &World<Member>, id: Option<ClientId>) -> &'static str {
+    let Some((id, manager)) = id.and_then(|id| Some((id, world.machine(id)?.manager()?))) else { return "gone" };
+    if world.is_stopped(id) {
+        return "gone";
+    }
+    if world.is_suspended(id) {
+        return "asleep";
+    }
+    if !manager.has_synced() {
+        return if world.lines(id).any(|(_, line)| line.request.path.contains("?")) { "listing" } else { "no leader" };
+    }
+    let states = world.lines(id).filter_map(|(_, line)| {
+        let path = line.request.path.as_str();
+        match line.request.method {
+            Method::Post if path.ends_with("/pods") => Some("creating"),
+            Method::Delete => Some("deleting"),
+            Method::Patch if path.contains("/pods/") => Some("claiming"),
+            Method::Get if path.contains("/namespaces/") && !path.contains("/leases") => Some("claiming"),
+            Method::Put if path.ends_with("/status") => Some("writing"),
+            _ => None,
+        }
+    });
+    states.min_by_key(|state| STATES.iter().position(|name| name == state)).unwrap_or("idle")
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<26}", "fault \\ controller")?;
+        STATES.iter().try_for_each(|state| write!(f, "{state:>11}"))?;
+        for (kind, counts) in &self.0 {
+            write!(f, "\n{kind:<26}")?;
+            counts.iter().try_for_each(|count| write!(f, "{count:>11}"))?;
+        }
+        Ok(())
+    }
+}

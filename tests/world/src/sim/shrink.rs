@@ -1,0 +1,73 @@
+//! Makes a plan that fails as small as it gets.
+
+use std::time::Duration;
+
+use super::plan::{Plan, Setup};
+use super::run::run;
+
+/// How many runs are spent at most.
+const RUNS: u32 = 2000;
+
+/// The smallest plan found that breaks the same rule: fewer deeds, a plainer world, deeds that come sooner.
+pub fn shrink(plan: &Plan, rule: &str) -> Plan {
+    let mut runs = 0;
+    let mut fails = |plan: &Plan| {
+        runs += 1;
+        runs <= RUNS && run(plan, false).violation.is_some_and(|violation| violation.rule == rule)
+    };
+    let mut best = plan.clone();
+    loop {
+        let before = best.clone();
+        let mut chunk = best.actions.len().div_ceil(2).max(1);
+        loop {
+            let mut at = 0;
+            while at < best.actions.len() {
+                let mut less = best.clone();
+                less.actions.drain(at..(at + chunk).min(less.actions.len()));
+                if fails(&less) {
+                    best = less;
+                } else {
+                    at += chunk;
+                }
+            }
+            if chunk == 1 {
+                break;
+            }
+            chunk /= 2;
+        }
+        for setup in plainer(best.setup) {
+            let less = Plan { setup, ..best.clone() };
+            if setup != best.setup && fails(&less) {
+                best = less;
+            }
+        }
+        for place in 0..best.actions.len() {
+            let earliest = place.checked_sub(1).map_or(Duration::ZERO, |before| best.actions[before].0);
+            for at in [earliest, earliest + (best.actions[place].0 - earliest) / 2] {
+                let mut less = best.clone();
+                less.actions[place].0 = at;
+                if less != best && fails(&less) {
+                    best = less;
+                    break;
+                }
+            }
+        }
+        if best == before {
+            return best;
+        }
+    }
+}
+
+/// The same world with one thing less.
+fn plainer(setup: Setup) -> [Setup; 8] {
+    [
+        Setup { observer: false, ..setup },
+        Setup { tight: false, ..setup },
+        Setup { overlap: false, ..setup },
+        Setup { managers: 1, election: false, ..setup },
+        Setup { managers: setup.managers.min(2), ..setup },
+        Setup { watch_list: false, ..setup },
+        Setup { history: 1000, ..setup },
+        Setup { slowly: false, ..setup },
+    ]
+}
