@@ -19,12 +19,15 @@ impl Manager {
             families.push(family(name, kind, help, samples));
         }
         type Count = fn(&Manager) -> Vec<(Labels, Value)>;
-        let feeds: [(&'static str, Kind, &'static str, Count); 3] = [
-            ("reflector_lists_total", Kind::Counter, "Lists asked for, page by page.", |m| m.of_feeds(|f| f.0)),
+        let feeds: [(&'static str, Kind, &'static str, Count); 4] = [
+            ("reflector_lists_total", Kind::Counter, "Lists asked for, page by page.", |m| m.of_feeds(|f| f.lists)),
             ("reflector_watches_total", Kind::Counter, "Watches asked for, streaming lists among them.", |m| {
-                m.of_feeds(|f| f.1)
+                m.of_feeds(|f| f.watches)
             }),
-            ("reflector_items", Kind::Gauge, "Objects in the cache.", |m| m.of_feeds(|f| f.2)),
+            ("reflector_items", Kind::Gauge, "Objects in the cache.", |m| m.of_feeds(|f| f.items)),
+            ("reflector_bytes", Kind::Gauge, "Memory of the cache, without what objects share.", |m| {
+                m.of_feeds(|f| f.bytes)
+            }),
         ];
         for (name, kind, help, samples) in feeds {
             families.push(family(name, kind, help, samples(self).into_iter()));
@@ -44,17 +47,29 @@ impl Manager {
         families
     }
 
-    /// A number of each informer: pages of lists, watches, objects.
-    fn of_feeds(&self, number: fn((u64, u64, u64)) -> u64) -> Vec<(Labels, Value)> {
-        fn numbers<T: Decode>(fed: &Fed<T>) -> (Labels, (u64, u64, u64)) {
-            let resource = fed.informer.resource().group_resource().into_owned();
-            let objects = u64::try_from(fed.informer.store().len()).unwrap_or(u64::MAX);
-            (alloc::vec![("resource", resource.into())], (fed.lists, fed.watches, objects))
+    /// A number of each informer.
+    fn of_feeds(&self, number: fn(Feeding) -> u64) -> Vec<(Labels, Value)> {
+        fn numbers<T: Decode>(fed: &Fed<T>) -> (Labels, Feeding) {
+            let (resource, store) = (fed.informer.resource().group_resource().into_owned(), fed.informer.store());
+            let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+            let (items, bytes) = (count(store.len()), count(store.bytes()));
+            let feeding = Feeding { lists: fed.lists, watches: fed.watches, items, bytes };
+            (alloc::vec![("resource", resource.into())], feeding)
         }
         let sets = self.workers.iter().map(|worker| numbers(&worker.sets));
         let all = core::iter::once(numbers(&self.pods)).chain(sets);
         all.map(|(labels, numbers)| (labels, Value::Count(number(numbers)))).collect()
     }
+}
+
+/// What is counted of an informer.
+struct Feeding {
+    /// Pages of lists asked for.
+    lists: u64,
+    watches: u64,
+    /// Objects in the cache.
+    items: u64,
+    bytes: u64,
 }
 
 type OfQueue = fn(&Worker, Now) -> Value;

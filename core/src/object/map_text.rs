@@ -48,7 +48,7 @@ impl<'a> MapText<'a> {
                         continue;
                     }
                     let (key, value) = entry.message()?.entry()?;
-                    if !tell(Cow::Borrowed(key), Cow::Borrowed(value)) {
+                    if !tell(Cow::Borrowed(key.checked()?), Cow::Borrowed(value.checked()?)) {
                         return Ok(());
                     }
                 }

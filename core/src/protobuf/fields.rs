@@ -32,6 +32,24 @@ enum Held<'a> {
     Varint(u64),
 }
 
+/// A string of which it was not checked that it is UTF-8.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Text<'a> {
+    bytes: &'a [u8],
+    /// Where it ends.
+    end: usize,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn is(self, text: &str) -> bool {
+        self.bytes == text.as_bytes()
+    }
+
+    pub(crate) fn checked(self) -> Result<&'a str, Unexpected> {
+        core::str::from_utf8(self.bytes).map_err(|_| Unexpected::new("text in UTF-8 before", self.end))
+    }
+}
+
 impl<'a> Fields<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, end: bytes.len() }
@@ -61,12 +79,12 @@ impl<'a> Fields<'a> {
     }
 
     /// The key and the value of an entry of a map of strings; what it lacks is empty.
-    pub(crate) fn entry(mut self) -> Result<(&'a str, &'a str), Unexpected> {
-        let (mut key, mut value) = ("", "");
+    pub(crate) fn entry(mut self) -> Result<(Text<'a>, Text<'a>), Unexpected> {
+        let (mut key, mut value) = (Text::default(), Text::default());
         while let Some((number, text)) = self.next()? {
             match number {
-                1 => key = text.text()?,
-                2 => value = text.text()?,
+                1 => key = text.unchecked_text()?,
+                2 => value = text.unchecked_text()?,
                 _ => {}
             }
         }
@@ -146,8 +164,14 @@ impl<'a> Value<'a> {
 
     /// A string.
     pub(crate) fn text(self) -> Result<&'a str, Unexpected> {
+        self.unchecked_text()?.checked()
+    }
+
+    /// A string that is only compared, if it is looked at at all.
+    #[inline]
+    pub(crate) fn unchecked_text(self) -> Result<Text<'a>, Unexpected> {
         let end = self.end;
-        core::str::from_utf8(self.bytes()?).map_err(|_| Unexpected::new("text in UTF-8 before", end))
+        self.bytes().map(|bytes| Text { bytes, end })
     }
 
     /// An `int32` or `int64` in the range of `N`.

@@ -10,7 +10,7 @@ mod fields;
 mod varint;
 
 pub(crate) use envelope::{Envelope, RAW};
-pub(crate) use fields::{Fields, split_tag};
+pub(crate) use fields::{Fields, Text, split_tag};
 pub(crate) use varint::Varint;
 
 /// What every object and list begins with, in front of its envelope.

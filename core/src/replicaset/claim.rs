@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::answer::{CallFailure, body_of, written_meta};
 use super::decision::Decision;
+use super::predicates::is_active;
 use super::template::{OwnerWire, controller_reference};
 use crate::object::selector::Selector;
 use crate::object::{Decode, LastAnswer, Object, OwnerReference, Pod, ReplicaSet, Resource};
@@ -143,7 +144,14 @@ impl Claim {
             (Step::Adopt(pod), Ok(body)) => {
                 let version = written_meta(&body).map_or(ResourceVersion::NONE, |meta| meta.resource_version);
                 adopted = Some((Arc::clone(&pod), version));
-                self.claimed.push(pod);
+                // The answer may know of an end, or of other labels, that the cache does not show yet.
+                let counts = |now: &Pod| is_active(now) && self.selector.matches(now.labels());
+                let now = Pod::decode(&body, &Resource::PODS).ok().filter(|now| now.uid() == pod.uid());
+                if now.is_some_and(|now| !counts(&now)) {
+                    log::debug!("{:?}: adopted {pod:?}, which does not count any more", self.set);
+                } else {
+                    self.claimed.push(pod);
+                }
             }
             (Step::Release(pod), Ok(_)) => log::debug!("{:?}: released {pod:?}", self.set),
             // The pod is gone.

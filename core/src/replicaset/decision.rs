@@ -119,8 +119,7 @@ impl fmt::Display for Decision {
             Self::Release(pod) => write!(f, "releasing pod {}, whose labels no longer match", pod.key()),
             Self::SkipCreations(count) => write!(f, "slow start failed, not creating {count} more pods"),
             Self::WriteStatus { old, new } => {
-                f.write_str("updating status:")?;
-                changes(old, new, f)
+                write!(f, "updating status: {}", new.differences(old))
             }
         }
     }
@@ -168,27 +167,4 @@ impl fmt::Display for WhyPod<'_> {
             Level::Uid => write!(f, "it is like {other} in all that counts, and its uid comes first"),
         }
     }
-}
-
-/// What is not the same in two statuses.
-fn changes(old: &ReplicaSetStatus, new: &ReplicaSetStatus, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let count = i64::from;
-    let terminating = |status: &ReplicaSetStatus| count(status.terminating_replicas.unwrap_or(0));
-    let numbers = [
-        ("replicas", count(old.replicas), count(new.replicas)),
-        ("fully labeled", count(old.fully_labeled_replicas), count(new.fully_labeled_replicas)),
-        ("ready", count(old.ready_replicas), count(new.ready_replicas)),
-        ("available", count(old.available_replicas), count(new.available_replicas)),
-        ("terminating", terminating(old), terminating(new)),
-        ("generation", old.observed_generation, new.observed_generation),
-    ];
-    let mut separator = " ";
-    for (name, old, new) in numbers.into_iter().filter(|(_, old, new)| old != new) {
-        write!(f, "{separator}{name} {old} → {new}")?;
-        separator = ", ";
-    }
-    if old.conditions != new.conditions {
-        write!(f, "{separator}conditions")?;
-    }
-    Ok(())
 }

@@ -24,6 +24,8 @@ pub(super) struct Index<T> {
     buckets: HashTable<Bucket>,
     places: Places,
     hasher: DefaultHashBuilder,
+    /// The length of all values together.
+    value_bytes: usize,
 }
 
 /// The slots that have one value.
@@ -41,6 +43,7 @@ impl<T> Index<T> {
             buckets: HashTable::new(),
             places: Places::new(),
             hasher: DefaultHashBuilder::default(),
+            value_bytes: 0,
         }
     }
 
@@ -91,6 +94,12 @@ impl<T> Index<T> {
         self.buckets.iter().map(|bucket| &*bucket.value)
     }
 
+    /// About the memory of the index, which is exact but for vectors with room to spare.
+    pub(super) fn bytes(&self) -> usize {
+        let members = self.places.len() * size_of::<u32>();
+        self.buckets.allocation_size() + self.value_bytes + members + self.places.bytes()
+    }
+
     /// Whether the function tells the values that the slot is found by now, in the same order.
     fn is_unchanged(&self, slot: u32, object: &T) -> Result<bool, Refused> {
         let mut places = self.places.of(slot).iter();
@@ -107,13 +116,14 @@ impl<T> Index<T> {
 
     /// Puts a slot that is in no bucket into those that the function tells.
     fn fill(&mut self, slot: u32, object: &T) -> Result<(), Refused> {
-        let Self { function, buckets, places, hasher, .. } = self;
+        let Self { function, buckets, places, hasher, value_bytes, .. } = self;
         let result = function(object, &mut |value| {
             let hash = hash(hasher, value);
             let is_it = |bucket: &Bucket| *bucket.value == *value;
             let bucket = match buckets.entry(spread(hash), is_it, |bucket| spread(bucket.hash)) {
                 Entry::Occupied(bucket) => bucket.into_mut(),
                 Entry::Vacant(place) => {
+                    *value_bytes += value.len();
                     place.insert(Bucket { value: value.into(), hash, members: Vec::with_capacity(1) }).into_mut()
                 }
             };
@@ -142,7 +152,7 @@ impl<T> Index<T> {
             } else if bucket.members.is_empty()
                 && let Ok(empty) = self.buckets.find_entry(spread(place.hash), |bucket| bucket.members.is_empty())
             {
-                empty.remove();
+                self.value_bytes -= empty.remove().0.value.len();
             }
         }
         if let Some(capacity) = shrink::target(self.buckets.len(), self.buckets.capacity()) {

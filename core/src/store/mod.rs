@@ -208,6 +208,12 @@ impl<T> Store<T> {
         self.slots.len()
     }
 
+    /// About how many bytes of memory the objects take with their keys and indexes, without what they hold elsewhere (of the views of this
+    /// crate: label sets, owners and node names, which many share). Costs a step for each index.
+    pub fn bytes(&self) -> usize {
+        self.slots.bytes() + self.indexes.iter().map(Index::bytes).sum::<usize>()
+    }
+
     /// Whether nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

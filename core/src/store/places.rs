@@ -105,6 +105,17 @@ impl Places {
         (last != slot).then_some(last)
     }
 
+    /// How many places there are at least: those of slots that have several count as two.
+    pub(super) fn len(&self) -> usize {
+        self.first.len() + self.several.len()
+    }
+
+    /// The memory of all this, likewise.
+    pub(super) fn bytes(&self) -> usize {
+        let several = self.several.len() * 2 * size_of::<Place>();
+        self.first.capacity() * size_of::<Place>() + self.several.allocation_size() + several
+    }
+
     /// Makes room for so many further slots.
     pub(super) fn reserve(&mut self, slots: usize) {
         self.first.reserve_exact(slots);

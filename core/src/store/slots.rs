@@ -19,17 +19,22 @@ pub(super) struct Slot<T> {
     pub(super) object: Arc<T>,
 }
 
+/// What an allocation takes beside its content so that it can be shared: two counts.
+const SHARED: usize = 2 * size_of::<usize>();
+
 /// All objects. Every operation costs a constant on average, whatever the number of objects.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
     by_key: HashTable<u32>,
     hasher: DefaultHashBuilder,
+    /// The length of all keys together.
+    key_bytes: usize,
 }
 
 impl<T> Slots<T> {
     pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), by_key: HashTable::new(), hasher: DefaultHashBuilder::default() }
+        Self { slots: Vec::new(), by_key: HashTable::new(), hasher: DefaultHashBuilder::default(), key_bytes: 0 }
     }
 
     /// The slot of a key.
@@ -45,7 +50,8 @@ impl<T> Slots<T> {
     /// Appends a slot for a key that has none, and returns its number.
     pub(super) fn push(&mut self, key: Key, object: Arc<T>) -> u32 {
         let number = u32::try_from(self.slots.len()).expect("2^32 objects do not fit into memory");
-        let Self { slots, by_key, hasher } = self;
+        let Self { slots, by_key, hasher, key_bytes } = self;
+        *key_bytes += key.as_str().len();
         let hash = hasher.hash_one(key.as_str());
         shrink::push(slots, Slot { key, object });
         by_key.insert_unique(hash, number, |&slot| hasher.hash_one(slots[slot as usize].key.as_str()));
@@ -66,7 +72,8 @@ impl<T> Slots<T> {
             self.set_number(last, Some(slot));
         }
         let removed = self.slots.swap_remove(slot as usize);
-        let Self { slots, by_key, hasher } = self;
+        let Self { slots, by_key, hasher, key_bytes } = self;
+        *key_bytes -= removed.key.as_str().len();
         if let Some(capacity) = shrink::target(by_key.len(), by_key.capacity()) {
             by_key.shrink_to(capacity, |&slot| hasher.hash_one(slots[slot as usize].key.as_str()));
         }
@@ -94,5 +101,14 @@ impl<T> Slots<T> {
 
     pub(super) fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// The memory of slots, table, keys and records, without what records hold elsewhere.
+    pub(super) fn bytes(&self) -> usize {
+        let shared = SHARED + size_of::<T>() + SHARED;
+        self.slots.capacity() * size_of::<Slot<T>>()
+            + self.by_key.allocation_size()
+            + self.slots.len() * shared
+            + self.key_bytes
     }
 }

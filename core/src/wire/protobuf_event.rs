@@ -90,8 +90,8 @@ impl<'a> BookmarkMeta<'a> {
                 6 => self.resource_version = value.text()?,
                 12 => {
                     let (key, value) = value.message()?.entry()?;
-                    if key == INITIAL_EVENTS_END {
-                        self.initial_events_end = value == "true";
+                    if key.is(INITIAL_EVENTS_END) {
+                        self.initial_events_end = value.is("true");
                     }
                 }
                 _ => {}

@@ -86,6 +86,18 @@ fn filled() -> (Fed, CallId) {
 }
 
 #[test]
+fn a_store_knows_about_how_much_it_holds() {
+    let before = allocated();
+    let (fed, _) = filled();
+    let held = allocated() - before;
+    let told = fed.informer.store().bytes() as isize;
+    // What the pods share, and vectors with room to spare, are not in it.
+    assert!(told <= held && told >= held * 8 / 10, "told {told}, holds {held}");
+    drop(fed);
+    assert_eq!(Store::<Pod>::new().bytes(), 0);
+}
+
+#[test]
 fn a_cached_pod_takes_no_more_than_its_budget() {
     let before = allocated();
     let (fed, _) = filled();

@@ -133,24 +133,9 @@ fn set_differences(old: &ReplicaSet, new: &ReplicaSet) -> String {
     if old.meta().deletion.is_none() && new.meta().deletion.is_some() {
         told.push("being deleted".into());
     }
-    let numbers = |set: &ReplicaSet| {
-        let status = set.status();
-        [
-            ("generation seen", status.observed_generation),
-            ("has", i64::from(status.replicas)),
-            ("fully labeled", status.fully_labeled_replicas.into()),
-            ("ready", status.ready_replicas.into()),
-            ("available", status.available_replicas.into()),
-            ("terminating", status.terminating_replicas.unwrap_or(0).into()),
-        ]
-    };
-    for ((name, old), (_, new)) in numbers(old).into_iter().zip(numbers(new)) {
-        if old != new {
-            told.push(format!("{name} {old} → {new}"));
-        }
-    }
-    if old.status().conditions != new.status().conditions {
-        told.push("other conditions".into());
+    let status = new.status().differences(old.status()).to_string();
+    if !status.is_empty() {
+        told.push(status);
     }
     or_nothing(told)
 }

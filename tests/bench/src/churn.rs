@@ -1,7 +1,6 @@
 //! `churn`: watch events of changed pods are decoded, stored, indexed, told, routed and queued.
 
 use std::hint::black_box;
-use std::time::Instant as Clock;
 
 use sanskube::informer::Change;
 use sanskube::object::{Decode, ReplicaSet, ReplicaSetKind, Resource};
@@ -12,7 +11,8 @@ use sanskube::time::Now;
 use sanskube::workqueue::{Finish, Get, WorkQueue, rate};
 
 use crate::feed::Fed;
-use crate::{allocator, generator, protobuf};
+use crate::measure::measured;
+use crate::{generator, protobuf};
 
 /// What an event costs.
 pub(crate) struct Churn {
@@ -85,7 +85,7 @@ pub(crate) fn churn(fed: &mut Fed, watch: CallId, events: &[Vec<u8>]) -> Churn {
     }
     let mut queue = WorkQueue::new(rate::default_controller());
     let now = Now::default();
-    let (warm, measured) = events.split_at(events.len() / 10);
+    let (warm, later) = events.split_at(events.len() / 10);
     let mut woken = 0;
     let mut apply = |event: &Vec<u8>| {
         fed.body(watch, event);
@@ -102,9 +102,8 @@ pub(crate) fn churn(fed: &mut Fed, watch: CallId, events: &[Vec<u8>]) -> Churn {
         }
     };
     warm.iter().for_each(&mut apply);
-    let (before, start) = (allocator::counts(), Clock::now());
-    measured.iter().for_each(&mut apply);
-    let (seconds, after, count) = (start.elapsed().as_secs_f64(), allocator::counts(), measured.len().max(1) as f64);
+    let cost = measured(&mut || later.iter().for_each(&mut apply));
+    let count = later.len().max(1) as f64;
     assert!(woken >= events.len(), "every event wakes the set of its pod");
-    Churn { seconds: seconds / count, allocations: (after.calls - before.calls) as f64 / count }
+    Churn { seconds: cost.seconds / count, allocations: cost.allocations as f64 / count }
 }

@@ -60,7 +60,8 @@ impl Names {
             n,
             changes,
             set,
-            name: format!("{app}-{hash}-{}", suffix(n as u64 ^ 0xabcd_ef12, 5)),
+            // No two pods of a set end alike.
+            name: format!("{app}-{hash}-{}{}", suffix(n as u64 ^ 0xabcd_ef12, 4), char::from(ALPHABET[n % 20])),
             namespace: format!("team-{}", set / 10),
             node: format!("ip-10-{}-{}.eu-central-1.compute.internal", n / 100 / 256, n / 100 % 256),
             app,
@@ -166,9 +167,11 @@ impl Names {
     }
 }
 
+/// What Kubernetes makes names of.
+const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+
 /// `length` letters and digits that depend on the seed alone.
 fn suffix(seed: u64, length: usize) -> String {
-    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut state = seed;
     (0..length).map(|_| char::from(ALPHABET[(next(&mut state) % ALPHABET.len() as u64) as usize])).collect()
 }

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 
 use crate::allocator;
 use crate::feed::Fed;
+use crate::measure::measured;
 
 /// What taking in a list costs.
 pub(crate) struct Ingest {
@@ -46,19 +47,20 @@ pub(crate) fn skip(list: &[u8]) -> Result<f64, serde_json::Error> {
 pub(crate) fn ingest(list: &[u8], encoding: Encoding) -> Ingest {
     let before = allocator::counts();
     allocator::reset_peak();
-    let start = Clock::now();
     let mut fed = Fed::new(encoding);
-    fed.list(list);
-    let told = fed.drain();
-    let seconds = start.elapsed().as_secs_f64();
+    let mut told = 0;
+    let cost = measured(&mut || {
+        fed.list(list);
+        told = fed.drain();
+    });
     let (after, objects) = (allocator::counts(), fed.informer.store().len());
     assert_eq!(told, objects, "the handler is told of every pod");
     let each = |bytes: usize| (bytes - before.live) / objects.max(1);
     Ingest {
         objects,
-        seconds,
+        seconds: cost.seconds,
         bytes: each(after.live),
         peak: each(after.peak),
-        calls: (after.calls - before.calls) as f64 / objects.max(1) as f64,
+        calls: cost.allocations as f64 / objects.max(1) as f64,
     }
 }

@@ -7,10 +7,14 @@ use std::process::ExitCode;
 use sanskube::request::Encoding;
 
 mod allocator;
+mod binary;
+mod chart;
 mod churn;
 mod feed;
 mod generator;
 mod ingest;
+mod measure;
+mod peer;
 mod protobuf;
 mod queue;
 mod scale;
@@ -24,7 +28,7 @@ static ALLOCATOR: allocator::Counting = allocator::Counting;
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: sanskube-bench generate COUNT FILE [--format json|proto] | ingest FILE [--format json|proto] | churn PODS [--format json|proto]
-     | settled | queue | scale MOST | whole SANSKUBE [KUBE-CONTROLLER-MANAGER] | table [MOST]";
+     | settled | queue | scale MOST | whole SANSKUBE [KUBE-CONTROLLER-MANAGER] | binary | chart MOST MOST-OF-PEER | table [MOST]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -50,6 +54,8 @@ fn run(arguments: &[&str]) -> Result {
         ["ingest", file, format @ ..] => ingest::run(file, encoding(format)?),
         ["churn", pods, format @ ..] => churn::run(pods.parse()?, encoding(format)?),
         ["settled"] => settled::run(),
+        ["binary"] => binary::run(),
+        ["chart", most, peer_most] => chart::run(most.parse()?, peer_most.parse()?),
         ["queue"] => queue::run(),
         ["scale", most] => scale::run(most.parse()?),
         ["whole", ours] => whole::run(ours, None),

@@ -1,12 +1,12 @@
 //! Both delta queues beside a list of entries.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sanskube::delta::{Deletion, Delta, DeltaFifo, InOrderFifo, KnownObjects, Queue, Unavailable};
+use sanskube::delta::{Deletion, Delta, DeltaFifo, InOrderFifo, Queue};
 use sanskube::key::Key;
 use sanskube::object::Object;
 use sanskube::resource_version::ResourceVersion;
+use sanskube::store::Store;
 
 use crate::choices::Choices;
 use crate::thing::Thing;
@@ -23,7 +23,7 @@ pub fn in_order_fifo(input: &[u8]) {
 
 fn run(input: &[u8], mut queue: Queue<Thing>, gathers: bool) {
     let mut choices = Choices::new(input);
-    let mut behind = Behind::default();
+    let mut behind = Store::new();
     let mut model = Model { gathers, ..Model::default() };
     let mut step = 0;
     while !choices.is_empty() {
@@ -67,7 +67,7 @@ fn run(input: &[u8], mut queue: Queue<Thing>, gathers: bool) {
                 model.initial_left = model.initial_left.saturating_sub(1);
                 assert!(popped.deltas.iter().map(written).eq(changes), "step {step}");
                 assert_eq!(popped.initial, initial);
-                popped.deltas.iter().for_each(|delta| behind.take(delta));
+                popped.deltas.iter().for_each(|delta| apply(delta, &mut behind));
             }
         }
         assert_eq!(queue.len(), model.entries.len(), "step {step}");
@@ -78,33 +78,14 @@ fn run(input: &[u8], mut queue: Queue<Thing>, gathers: bool) {
     }
 }
 
-/// The objects behind a queue, by rising key.
-#[derive(Default)]
-struct Behind(BTreeMap<String, Arc<Thing>>);
-
-impl KnownObjects<Thing> for Behind {
-    fn keys(&self) -> impl Iterator<Item = Key> {
-        self.0.keys().map(|key| Key::explicit(key))
-    }
-
-    fn get(&self, key: &str) -> Result<Option<Arc<Thing>>, Unavailable> {
-        Ok(self.0.get(key).cloned())
-    }
-}
-
-impl Behind {
-    fn take(&mut self, delta: &Delta<Thing>) {
-        match delta {
-            Delta::Deleted(Deletion::Missed(tombstone)) => drop(self.0.remove(tombstone.key.as_str())),
-            Delta::Deleted(Deletion::Observed(object)) => drop(self.0.remove(object.key().as_str())),
-            Delta::ReplacedAll { objects, .. } => {
-                self.0 = objects.iter().map(|object| (object.key().to_string(), Arc::clone(object))).collect();
-            }
-            Delta::SyncAll | Delta::Bookmark(_) => {}
-            other => {
-                let object = other.object().expect("it is about an object");
-                self.0.insert(object.key().to_string(), Arc::clone(object));
-            }
+/// Does to what is behind the queue what a change says.
+fn apply(delta: &Delta<Thing>, behind: &mut Store<Thing>) {
+    match delta {
+        Delta::Deleted(Deletion::Missed(tombstone)) => drop(behind.remove(tombstone.key.as_str())),
+        Delta::Deleted(Deletion::Observed(object)) => drop(behind.remove(object.key().as_str())),
+        other => {
+            let object = other.object().expect("lists are queued object by object");
+            let _ = behind.add_shared(Arc::clone(object)).expect("nothing refuses a thing");
         }
     }
 }
@@ -160,14 +141,14 @@ impl Model {
         self.entries.push((key, vec![change]));
     }
 
-    fn delete(&mut self, key: &str, version: u64, behind: &Behind) {
+    fn delete(&mut self, key: &str, version: u64, behind: &Store<Thing>) {
         self.populated = true;
-        if !self.gathers || behind.0.contains_key(key) || self.newest(key).is_some() {
+        if !self.gathers || behind.get(key).is_some() || self.newest(key).is_some() {
             self.push(write("Deleted", key, version));
         }
     }
 
-    fn replace(&mut self, list: &[Thing], behind: &Behind) {
+    fn replace(&mut self, list: &[Thing], behind: &Store<Thing>) {
         let listed: Vec<String> = list.iter().map(|object| object.key().to_string()).collect();
         let mut missing = Vec::new();
         for (key, changes) in &self.entries {
@@ -177,9 +158,9 @@ impl Model {
                 missing.push((key.clone(), newest.2));
             }
         }
-        for (key, object) in &behind.0 {
-            if !listed.contains(key) && self.newest(key).is_none() {
-                missing.push((key.clone(), object.version));
+        for (key, object) in behind.keys().map(Key::to_string).zip(behind.iter()) {
+            if !listed.contains(&key) && self.newest(&key).is_none() {
+                missing.push((key, object.version));
             }
         }
         let missing: Vec<Written> = missing.iter().map(|(key, version)| write("Tombstone", key, *version)).collect();
@@ -196,10 +177,10 @@ impl Model {
         }
     }
 
-    fn resync(&mut self, behind: &Behind) {
-        for (key, object) in &behind.0 {
-            if self.newest(key).is_none() {
-                self.push(write("Sync", key, object.version));
+    fn resync(&mut self, behind: &Store<Thing>) {
+        for (key, object) in behind.keys().map(Key::to_string).zip(behind.iter()) {
+            if self.newest(&key).is_none() {
+                self.push(write("Sync", &key, object.version));
             }
         }
     }

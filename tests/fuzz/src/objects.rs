@@ -1,6 +1,6 @@
 //! Objects, read by the core's own reader of JSON, beside serde's.
 
-use sanskube::object::{Decode, Meta, MetadataOnly, Object, Phase, Pod, ReplicaSet, Resource, Shared};
+use sanskube::object::{Common, Decode, Meta, MetadataOnly, Object, Phase, Pod, ReplicaSet, Resource, Shared};
 use serde::Deserialize;
 
 use crate::choices::Choices;
@@ -36,12 +36,13 @@ fn read<T: Decode>(json: &[u8], tail: &[u8], resource: &Resource) -> Option<T> {
     followed.push(b',');
     followed.extend_from_slice(tail);
     let mut shared = Shared::default();
-    let first = T::decode_first(&followed, resource, &mut shared);
+    let first = T::decode_first(&followed, resource, &mut Common::new(&mut shared));
     if let Some(object) = &alone {
         let (first, length) = first.expect("what follows an object does not matter");
         assert_eq!(length, json.trim_ascii_end().len());
         // What it has in common with objects before does not matter either.
-        let (again, _) = T::decode_first(&followed, resource, &mut shared).expect("it was read before");
+        let (again, _) =
+            T::decode_first(&followed, resource, &mut Common::new(&mut shared)).expect("it was read before");
         assert!(object.is_same(&first) && first.is_same(&again));
         assert_eq!((object.key(), object.uid()), (again.key(), again.uid()));
     }

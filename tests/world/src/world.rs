@@ -156,6 +156,8 @@ impl<M: Machine> World<M> {
         while let Some(id) = self.doomed.pop() {
             self.kill(id);
         }
+        // A fault that has ended may have let something flow again.
+        self.pump();
         let deadline = self.next_deadline();
         let Some(at) = deadline.filter(|at| *at <= limit) else {
             self.advance_to(limit);

@@ -284,6 +284,8 @@ fn a_manager_counts_what_it_does() {
     ] {
         assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
     }
+    let bytes = text.lines().find_map(|line| line.strip_prefix("reflector_bytes{resource=\"pods\"} "));
+    assert!(bytes.is_some_and(|bytes| bytes.parse::<u64>().is_ok_and(|bytes| bytes > 7 * 100)), "{text}");
     let posts = scene.world.exchanges().iter().filter(|e| e.request.method == Method::Post).count();
     let counted = format!("rest_client_requests_total{{code=\"201\",method=\"POST\"}} {posts}");
     assert!(text.lines().any(|l| l == counted), "{counted} is not in\n{text}");

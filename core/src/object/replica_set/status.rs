@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use serde::Serializer;
 
@@ -40,6 +41,43 @@ impl ReplicaSetStatus {
     /// The first condition of a type.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// What is not as it was, in words; empty if all is.
+    pub fn differences<'a>(&'a self, old: &'a Self) -> impl fmt::Display + 'a {
+        Differences { old, new: self }
+    }
+}
+
+struct Differences<'a> {
+    old: &'a ReplicaSetStatus,
+    new: &'a ReplicaSetStatus,
+}
+
+impl fmt::Display for Differences<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { old, new } = self;
+        let numbers = |status: &ReplicaSetStatus| {
+            [
+                ("replicas", i64::from(status.replicas)),
+                ("fully labeled", status.fully_labeled_replicas.into()),
+                ("ready", status.ready_replicas.into()),
+                ("available", status.available_replicas.into()),
+                ("terminating", status.terminating_replicas.unwrap_or(0).into()),
+                ("generation", status.observed_generation),
+            ]
+        };
+        let mut separator = "";
+        for ((name, old), (_, new)) in numbers(old).into_iter().zip(numbers(new)) {
+            if old != new {
+                write!(f, "{separator}{name} {old} → {new}")?;
+                separator = ", ";
+            }
+        }
+        if old.conditions != new.conditions {
+            write!(f, "{separator}conditions")?;
+        }
+        Ok(())
     }
 }
 

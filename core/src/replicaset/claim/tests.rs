@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::replicaset::testing::{answer, owned, pod, set, set_json};
+use crate::replicaset::testing::{answer, owned, pod, pod_json, set, set_json};
 use crate::request::{Failure, Head, Response};
 
 fn claim(pods: Vec<Pod>) -> Claim {
@@ -65,5 +65,24 @@ fn answers_that_cannot_be_read_and_lost_connections_fail_the_claim() {
         assert!(claim.is_done(), "{outcome:?}");
         let (claimed, failures) = claim.take();
         assert_eq!((claimed.len(), failures.len()), (0, 1), "{outcome:?}");
+    }
+}
+
+#[test]
+fn an_adopted_pod_that_the_answer_shows_to_have_ended_or_changed_does_not_count() {
+    for (change, count) in [
+        (json!({}), 1),
+        (json!({"status": {"phase": "Failed"}}), 0),
+        (json!({"metadata": {"deletionTimestamp": "2026-03-14T09:00:00Z"}}), 0),
+        (json!({"metadata": {"labels": {"app": "db"}}}), 0),
+    ] {
+        let mut claim = claim(alloc::vec![pod("orphan", json!({}))]);
+        claim.poll_request().unwrap();
+        claim.handle_outcome(answer(200, &set_json(1, json!({}))));
+        claim.poll_request().unwrap();
+        let adopted = claim.handle_outcome(answer(200, &pod_json("orphan", change.clone())));
+        assert_eq!(adopted.unwrap().1, ResourceVersion::new("500"), "it is written all the same");
+        let (claimed, failures) = claim.take();
+        assert_eq!((claimed.len(), failures.len()), (count, 0), "{change}");
     }
 }

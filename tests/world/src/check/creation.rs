@@ -1,6 +1,6 @@
 //! Never more live pods than are wanted, plus what faults explain.
 //!
-//! When a controller has made a pod, there are no more live pods of the set than its sync wanted, but for those that it could not know of. It
+//! When a controller has made a pod, there are no more live pods that the set owns and selects than its sync wanted, but for those that it could not know of. It
 //! cannot know of a pod that became the set's after the version to which its cache of pods had come when the sync began, unless it was told
 //! so: by the answer to a call of its own, or because the same sync did it. That leaves what a user gave to the set, what another controller did
 //! (one before it, or one without an election beside it), and what its own calls did whose answers were lost.
@@ -28,7 +28,7 @@ impl Check {
             let what = format_args!("{:?} for {}: {change:?}", exchange.request, sync.key);
             return Err(Violation::new("a controller makes pods for sets that it knows", what));
         }
-        let live: Vec<(&str, &Rc<Pod>)> = self.pods.all().filter(|(_, pod)| pod.is_live_of(uid)).collect();
+        let live: Vec<(&str, &Rc<Pod>)> = self.pods.all().filter(|(_, pod)| set.counts(pod)).collect();
         let wanted = set.spec.replicas;
         if live.len() <= wanted {
             return Ok(());

@@ -1,7 +1,8 @@
 //! Never a deletion while short.
 //!
-//! When a controller deletes a pod, there are more live pods of the set than its sync wants, but for those that had gone without its knowledge: its cache
-//! of pods showed them when the sync began, and neither was it told by the answer to a call of its own nor did the same sync end them.
+//! When a controller deletes a pod, there are more live pods that the set owns and selects than its sync wants, but for those that had gone without its knowledge: its cache
+//! of pods showed them when the sync began, as the set's or as orphans that the sync then adopted, and neither was it told by the answer to a call
+//! of its own nor did the same sync end them.
 
 use std::rc::Rc;
 
@@ -28,11 +29,16 @@ impl Check {
             return Ok(());
         }
         let wanted = set.spec.replicas;
-        let live = self.pods.all().filter(|(_, pod)| pod.is_live_of(uid)).count() + 1;
+        let live = self.pods.all().filter(|(_, pod)| set.counts(pod)).count() + usize::from(set.selects(pod));
         let gone = |(key, known): &(&str, &Rc<Pod>)| {
-            let is =
-                self.pods.now(key).is_some_and(|now| now.metadata.uid == known.metadata.uid && now.is_live_of(uid));
-            known.is_live_of(uid)
+            let is = self.pods.now(key).is_some_and(|now| now.metadata.uid == known.metadata.uid && set.counts(now));
+            let adopted = || {
+                let given = self.known.given.get(&known.metadata.uid).filter(|by| by.0 == exchange.client);
+                let sent = given.and_then(|by| self.known.sent(by.0, by.1));
+                sent.and_then(|sent| sent.sync.as_ref()).is_some_and(|other| Rc::ptr_eq(other, sync))
+            };
+            known.is_live()
+                && (known.metadata.set() == Some(uid) || adopted())
                 && set.selects(known)
                 && !is
                 && known.metadata.uid != pod.metadata.uid

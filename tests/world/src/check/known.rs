@@ -30,6 +30,8 @@ pub struct SyncView {
     pub pods: u64,
     /// The version of the cache of sets.
     pub sets: u64,
+    /// The version of the server.
+    pub server: u64,
 }
 
 /// A call.
@@ -137,12 +139,13 @@ impl Known {
         let Some(manager) = world.machine(client).and_then(Member::manager) else { return };
         let versions = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet).map(version_of);
         let versions = (version_of(manager.pods()), versions.unwrap_or(0));
+        let server = world.api().resource_version();
         let seen = self.seen.entry(client).or_default();
         let old = std::mem::take(&mut seen.syncs);
         for (_, key, began) in manager.syncs() {
             let sync = old.get(key.as_str()).filter(|sync| sync.began == began).cloned();
             let sync = sync.unwrap_or_else(|| {
-                Rc::new(SyncView { key: key.as_str().into(), began, pods: versions.0, sets: versions.1 })
+                Rc::new(SyncView { key: key.as_str().into(), began, pods: versions.0, sets: versions.1, server })
             });
             seen.syncs.insert(key.as_str().into(), sync);
         }

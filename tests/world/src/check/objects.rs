@@ -124,6 +124,11 @@ impl Pod {
 }
 
 impl Set {
+    /// Whether a pod counts for it: a live one of its own that it selects.
+    pub fn counts(&self, pod: &Pod) -> bool {
+        pod.is_live_of(&self.metadata.uid) && self.selects(pod)
+    }
+
     /// Whether it selects a pod.
     pub fn selects(&self, pod: &Pod) -> bool {
         self.spec.selector.match_labels.iter().all(|(name, value)| pod.metadata.labels.get(name) == Some(value))

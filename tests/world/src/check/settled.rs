@@ -21,6 +21,9 @@ pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
     if let Some((id, (_, line))) = world.clients.keys().find_map(|id| Some((id, silent(id)?))) {
         return Some(format!("{id:?} still listens to a connection that is silent, {:?}", line.request));
     }
+    if !world.clients.values().any(|client| client.machine.manager().is_some_and(Manager::has_synced)) {
+        return Some("no manager has the first lists".to_owned());
+    }
     // Without a kubelet no pod becomes ready.
     let ready = world.kubelet.is_some();
     let unmet = check.sets.all().find_map(|(key, set)| why_unmet(check, key, set, ready));

@@ -53,7 +53,7 @@ impl Check {
     }
 
     /// A claim changes the controller of a pod and nothing else: it adopts an orphan that the set selects, or releases one of its own that it does
-    /// not, as the cache showed it.
+    /// not, as the cache showed it. Before it adopts, it asks whether the set is still there, so it knows of its deletion whatever the cache shows.
     fn check_claim(
         &self,
         exchange: &Exchange,
@@ -73,6 +73,11 @@ impl Check {
                     && known.metadata.is_orphan()
                     && set.selects(known)
                     && !known.metadata.is_deleting();
+                let lives = self
+                    .sets
+                    .at(&sync.key, sync.server)
+                    .is_some_and(|now| now.metadata.uid == uid && !now.metadata.is_deleting());
+                let adopts = adopts && lives;
                 let releases = before.metadata.set() == Some(uid)
                     && after.metadata.is_orphan()
                     && known.metadata.set() == Some(uid)

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use sanskube::request::CallId;
-use sanskube::time::Instant;
 use sanskube_apiserver::faults::{Failure, Rule};
 
 use super::action::{Fault, Refusal, Requests};
@@ -36,6 +35,10 @@ impl Run {
                 self.undo_after(lasts, Undo::CutOff(id));
             }
             Fault::Expire { pods } => self.world.api_mut().expire_history(if pods { "pods" } else { "replicasets" }),
+            Fault::Freeze { lasts } => {
+                self.world.api_mut().faults_mut().freeze("pods", true);
+                self.undo_after(lasts, Undo::Freeze);
+            }
             Fault::Gap { who, lasts } => {
                 let Some(id) = self.participant(who) else { return };
                 self.world.set_cut_off(id, true);
@@ -99,6 +102,7 @@ impl Run {
         match undo {
             Undo::Collide => self.world.api_mut().faults_mut().set_name_collisions(false),
             Undo::CutOff(id) => self.world.set_cut_off(id, false),
+            Undo::Freeze => self.world.api_mut().faults_mut().freeze("pods", false),
             Undo::Gap(id) => {
                 self.world.set_cut_off(id, false);
                 for resource in ["pods", "replicasets"] {
@@ -128,15 +132,23 @@ impl Run {
     /// Ends all faults that last; what they have left behind stays.
     pub(super) fn heal(&mut self) {
         self.world.api_mut().faults_mut().clear_rules();
+        let now = self.world.now().instant;
         for id in self.participants() {
             for undo in [Undo::CutOff(id), Undo::Lag(id), Undo::Skew(id)] {
                 self.end(undo);
             }
-            self.world.suspend(id, Instant::ZERO);
+            self.world.suspend(id, now);
+            self.world.spare(id);
         }
-        for undo in
-            [Undo::Collide, Undo::KubeletPause, Undo::Quota, Undo::ServerDown, Undo::SlowHandler, Undo::SlowNetwork]
-        {
+        for undo in [
+            Undo::Collide,
+            Undo::Freeze,
+            Undo::KubeletPause,
+            Undo::Quota,
+            Undo::ServerDown,
+            Undo::SlowHandler,
+            Undo::SlowNetwork,
+        ] {
             self.end(undo);
         }
         self.end_finalizers();

@@ -75,6 +75,8 @@ pub enum Fault {
     CutOff { who: u8, lasts: Duration },
     /// The history of pods or of sets expires.
     Expire { pods: bool },
+    /// No watch of pods is told of anything for a while.
+    Freeze { lasts: Duration },
     /// All connections break and the history expires, so that what happened meanwhile is never told.
     Gap { who: u8, lasts: Duration },
     /// The kubelet does nothing for a while.
@@ -139,6 +141,7 @@ impl Fault {
             Self::Cut { .. } => "cut within a frame",
             Self::CutOff { .. } => "cut off",
             Self::Expire { .. } => "expired history",
+            Self::Freeze { .. } => "frozen watch",
             Self::Gap { .. } => "missed events",
             Self::KubeletPause { .. } => "kubelet pauses",
             Self::Lag { .. } => "stale replica",

@@ -34,9 +34,15 @@ impl Coverage {
         }
     }
 
-    /// How often a kind of fault was brought about, whatever it met.
-    pub fn count(&self, kind: &str) -> u64 {
-        self.0.get(kind).map_or(0, |counts| counts.iter().sum())
+    /// The kinds of faults that were brought about.
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().copied()
+    }
+
+    /// The states of a controller that were met by any fault.
+    pub fn states(&self) -> impl Iterator<Item = &'static str> {
+        let met = |place: &usize| self.0.values().any(|counts| counts[*place] > 0);
+        (0..STATES.len()).filter(met).map(|place| STATES[place])
     }
 }
 

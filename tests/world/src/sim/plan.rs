@@ -32,6 +32,8 @@ pub struct Setup {
     pub observer: bool,
     /// Whether managers ask for streaming lists.
     pub watch_list: bool,
+    /// Whether the first two sets select the same pods.
+    pub overlap: bool,
     /// Whether the bounds are so tight that they are hit.
     pub tight: bool,
     /// The longest delay of the network.
@@ -86,6 +88,7 @@ impl Plan {
             election: leader,
             observer: profile != Profile::Leader && dice.one_in(3),
             watch_list: dice.one_in(2),
+            overlap: dice.one_in(6),
             tight: dice.one_in(4),
             delay: MILLI * dice.pick(&[1, 5, 20, 100]),
             // Several that do not elect a leader, one of which is behind, contradict each other as fast as they can.
@@ -94,21 +97,29 @@ impl Plan {
             slowly: dice.one_in(2),
             pace: MILLI * dice.pick(&[1, 20, 200]),
         };
-        let length = Duration::from_secs(if leader { 60 } else { dice.pick(&[2, 10, 30]) });
+        // Now and then longer than an expectation lasts.
+        let lengths: &[u64] = if profile == Profile::Stale { &[2, 10, 30, 2, 10, 30, 700] } else { &[2, 10, 30] };
+        let length = Duration::from_secs(if leader { 60 } else { dice.pick(lengths) });
         let mut actions = Vec::new();
         for set in 0..=dice.small(SETS) {
             let create = User::Create { set, replicas: dice.small(5), min_ready: dice.pick(&[0, 0, 2]) };
             actions.push((Duration::ZERO, Action::User(create)));
         }
-        for _ in 0..2 + dice.below(10) {
-            let at = length.mul_f64(dice.0.next_unit());
-            actions.push((at, Action::User(draw_user(&mut dice))));
-        }
+        let mut moments = Vec::new();
         if profile != Profile::Calm {
             for _ in 0..1 + dice.below(6) {
                 let at = length.mul_f64(dice.0.next_unit());
+                moments.push(at);
                 actions.push((at, Action::Fault(draw_fault(&mut dice, profile, length))));
             }
+        }
+        for _ in 0..2 + dice.below(10) {
+            // Users are no less busy when something goes wrong.
+            let at = match moments.len() {
+                1.. if dice.one_in(2) => dice.pick(&moments) + dice.time(length / 4),
+                _ => length.mul_f64(dice.0.next_unit()),
+            };
+            actions.push((at, Action::User(draw_user(&mut dice))));
         }
         actions.sort_by_key(|(at, _)| *at);
         Self { seed, setup, actions }
@@ -139,7 +150,7 @@ fn draw_fault(dice: &mut Dice, profile: Profile, length: Duration) -> Fault {
     const NETWORK: &[u8] = &[0, 0, 1, 1, 2, 3, 4];
     const SERVER: &[u8] = &[5, 5, 5, 5, 6, 7, 8, 9, 10];
     const CRASH: &[u8] = &[11, 11, 11, 12, 13];
-    const STALE: &[u8] = &[14, 14, 15, 15, 7];
+    const STALE: &[u8] = &[14, 14, 15, 15, 7, 18, 18];
     const LEADER: &[u8] = &[11, 12, 13, 13, 2, 2, 5, 9, 3, 16];
     let kinds = match profile {
         Profile::All | Profile::Calm => {
@@ -195,6 +206,7 @@ fn draw_kind(dice: &mut Dice, profile: Profile, kinds: &[u8], length: Duration) 
         14 => Fault::Lag { who, lasts },
         15 => Fault::TimeTravel { who, versions: 1 + dice.small(20), lasts },
         16 => Fault::Skew { who, seconds: i16::try_from(dice.below(200)).unwrap_or(0) - 100, lasts },
-        _ => Fault::SlowHandler { lasts },
+        17 => Fault::SlowHandler { lasts },
+        _ => Fault::Freeze { lasts },
     }
 }

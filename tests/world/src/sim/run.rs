@@ -55,6 +55,7 @@ pub struct Outcome {
 pub(super) enum Undo {
     Collide,
     CutOff(ClientId),
+    Freeze,
     Gap(ClientId),
     KubeletPause,
     Lag(ClientId),

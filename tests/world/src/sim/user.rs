@@ -59,9 +59,9 @@ impl Run {
                 self.patch_pod(pod, &format!(r#"{{"metadata":{{"finalizers":{finalizers}}}}}"#));
             }
             User::MakePod { set } => {
-                let (namespace, name) = place(set);
+                let (namespace, app) = (place(set).0, self.app(set));
                 let pod = format!(
-                    r#"{{"metadata":{{"generateName":"user-","labels":{{"app":"{name}"}}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}"#
+                    r#"{{"metadata":{{"generateName":"user-","labels":{{"app":"{app}"}}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}"#
                 );
                 self.ask("POST", &format!("/api/v1/namespaces/{namespace}/pods"), JSON, &pod);
             }
@@ -79,7 +79,7 @@ impl Run {
                 self.create_set(set, replicas, 0);
             }
             User::Relabel { pod, set } => {
-                let app = set.map_or("none", |set| place(set).1);
+                let app = set.map_or("none", |set| self.app(set));
                 self.patch_pod(pod, &format!(r#"{{"metadata":{{"labels":{{"app":"{app}"}}}}}}"#));
             }
             User::Scale { set, replicas } => {
@@ -124,9 +124,14 @@ impl Run {
         }
     }
 
+    /// The label by which a set selects.
+    fn app(&self, set: u8) -> &'static str {
+        place(if self.plan.setup.overlap && set == 1 { 0 } else { set }).1
+    }
+
     fn create_set(&mut self, set: u8, replicas: u8, min_ready: u8) {
         let name = place(set).1;
-        let labels = format!(r#"{{"app":"{name}"}}"#);
+        let labels = format!(r#"{{"app":"{}"}}"#, self.app(set));
         let body = format!(
             r#"{{"metadata":{{"name":"{name}"}},"spec":{{"replicas":{replicas},"minReadySeconds":{min_ready},"selector":{{"matchLabels":{labels}}},"template":{{"metadata":{{"labels":{labels}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}}}"#
         );

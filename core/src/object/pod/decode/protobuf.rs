@@ -7,7 +7,7 @@ use crate::json::Unexpected;
 use crate::object::map_text::MapText;
 use crate::object::meta::read_proto_time;
 use crate::object::owner::OwnerReferenceText;
-use crate::protobuf::Fields;
+use crate::protobuf::{Fields, Text};
 
 /// The number of the labels in `metav1.ObjectMeta`.
 const LABELS: u32 = 11;
@@ -50,8 +50,8 @@ impl<'a> PodText<'a> {
                 }
                 12 => {
                     let (key, cost) = value.message()?.entry()?;
-                    if key == DELETION_COST {
-                        self.deletion_cost = parse_cost(cost);
+                    if key.is(DELETION_COST) {
+                        self.deletion_cost = parse_cost(cost.checked()?);
                     }
                 }
                 13 => {
@@ -72,16 +72,16 @@ impl<'a> PodText<'a> {
             match number {
                 10 => self.node = Cow::Borrowed(value.text()?),
                 20 => {
-                    let (mut name, mut restart_policy) = ("", "");
+                    let (mut name, mut restart_policy) = ("", Text::default());
                     let mut container = value.message()?;
                     while let Some((number, value)) = container.next()? {
                         match number {
                             1 => name = value.text()?,
-                            24 => restart_policy = value.text()?,
+                            24 => restart_policy = value.unchecked_text()?,
                             _ => {}
                         }
                     }
-                    if restart_policy == "Always" {
+                    if restart_policy.is("Always") {
                         self.sidecars.push(Cow::Borrowed(name));
                     }
                 }
@@ -99,7 +99,7 @@ impl<'a> PodText<'a> {
                 8 => self.restarts = self.restarts.max(read_container_status(value.message()?)?.1),
                 10 => {
                     let (name, restarts) = read_container_status(value.message()?)?;
-                    self.init_restarts.push((Cow::Borrowed(name), restarts));
+                    self.init_restarts.push((Cow::Borrowed(name.checked()?), restarts));
                 }
                 _ => {}
             }
@@ -110,24 +110,24 @@ impl<'a> PodText<'a> {
 
 /// The condition, if it is of type `Ready`.
 fn read_ready(mut condition: Fields<'_>) -> Result<Option<Ready>, Unexpected> {
-    let (mut kind, mut status, mut changed) = ("", "", None);
+    let (mut kind, mut status, mut changed) = (Text::default(), Text::default(), None);
     while let Some((number, value)) = condition.next()? {
         match number {
-            1 => kind = value.text()?,
-            2 => status = value.text()?,
+            1 => kind = value.unchecked_text()?,
+            2 => status = value.unchecked_text()?,
             4 => changed = read_proto_time(value.message()?)?,
             _ => {}
         }
     }
-    Ok((kind == "Ready").then_some(Ready { status: status == "True", changed }))
+    Ok(kind.is("Ready").then_some(Ready { status: status.is("True"), changed }))
 }
 
 /// Name and restarts of a container.
-fn read_container_status(mut status: Fields<'_>) -> Result<(&str, i32), Unexpected> {
-    let (mut name, mut restarts) = ("", 0);
+fn read_container_status(mut status: Fields<'_>) -> Result<(Text<'_>, i32), Unexpected> {
+    let (mut name, mut restarts) = (Text::default(), 0);
     while let Some((number, value)) = status.next()? {
         match number {
-            1 => name = value.text()?,
+            1 => name = value.unchecked_text()?,
             5 => restarts = value.integer()?,
             _ => {}
         }

@@ -1,0 +1,286 @@
+//! What the controllers of others were reported to get wrong, by the names of the reports.
+
+use std::time::Duration;
+
+use sanskube::delta::{InOrderFifo, Queue};
+use sanskube::informer::Informer;
+use sanskube::manager::{Config, Manager};
+use sanskube::object::Resource;
+use sanskube::reflector::{self, Recovery};
+use sanskube::request::Method;
+use sanskube::store::Store;
+use sanskube::time::{Instant, Now, Timestamp};
+use sanskube_apiserver::faults::{Failure, Rule};
+use sanskube_apiserver::kubelet::{Kubelet, KubeletConfig};
+use sanskube_apiserver::{ApiServer, Request};
+use sanskube_world::{ClientId, Member, Network, Observer, World};
+use serde_json::{Value, json};
+
+const SETS: &str = "/apis/apps/v1/namespaces/default/replicasets";
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const SECOND: Duration = Duration::from_secs(1);
+/// Longer than an expectation lasts.
+const LONG: Duration = Duration::from_secs(600);
+
+struct Scene(World<Member>);
+
+impl Scene {
+    fn new() -> Self {
+        let now = Now { instant: Instant::from_millis(1000), wall: Timestamp::from_seconds(1_800_000_000) };
+        let server_now =
+            sanskube_apiserver::Now { monotonic: SECOND, wall: jiff::Timestamp::from_second(1_800_000_000).unwrap() };
+        let api = ApiServer::new(sanskube_apiserver::Config::default(), server_now);
+        let network = Network::new(7, Duration::from_millis(1), Duration::from_millis(3));
+        let mut world = World::new(api, network, now);
+        world.set_kubelet(Kubelet::new(KubeletConfig::default()));
+        Self(world)
+    }
+
+    /// A scene with a manager that has the first lists.
+    fn managed() -> (Self, ClientId) {
+        let mut scene = Self::new();
+        let id = scene.0.start(Member::Manager(Box::new(Manager::new(&Config::default()))));
+        scene.0.run_for(SECOND);
+        (scene, id)
+    }
+
+    fn ask(&mut self, method: &str, path: &str, body: &Value) -> Value {
+        let content_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+        let response = self.0.request(&Request::new(method, path).with_body(content_type, body.to_string()));
+        let json: Value = serde_json::from_slice(&response.body).unwrap();
+        assert!(response.status < 300, "{method} {path}: {json}");
+        json
+    }
+
+    fn create(&mut self, replicas: u32) {
+        let labels = json!({"app": "web"});
+        let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        let spec = json!({"replicas": replicas, "selector": {"matchLabels": labels}, "template": template});
+        self.ask("POST", SETS, &json!({"metadata": {"name": "web"}, "spec": spec}));
+    }
+
+    fn scale(&mut self, replicas: u32) {
+        self.ask("PATCH", &format!("{SETS}/web/scale"), &json!({"spec": {"replicas": replicas}}));
+    }
+
+    fn freeze(&mut self, resource: &str, frozen: bool) {
+        self.0.api_mut().faults_mut().freeze(resource, frozen);
+    }
+
+    /// The pods that there are.
+    fn pods(&mut self) -> Vec<Value> {
+        self.ask("GET", PODS, &Value::Null)["items"].as_array().unwrap().clone()
+    }
+
+    /// How many pods controllers have made.
+    fn created(&self) -> usize {
+        let of = |e: &&sanskube_world::Exchange| e.request.method == Method::Post && e.request.path == PODS;
+        self.0.exchanges().iter().filter(of).filter(|e| e.status == 201).count()
+    }
+
+    /// Runs until so many pods have been made.
+    fn run_until_created(&mut self, count: usize) {
+        let limit = self.0.now().instant + 10 * SECOND;
+        while self.created() < count {
+            assert!(self.0.step(limit), "{} pods were made in ten seconds", self.created());
+        }
+    }
+}
+
+#[test]
+fn s_01_a_cache_of_pods_that_stands_still_for_longer_than_expectations_last_makes_no_third_pod() {
+    let (mut scene, id) = Scene::managed();
+    scene.create(2);
+    scene.freeze("pods", true);
+    scene.0.run_for(SECOND);
+    assert_eq!((scene.created(), scene.pods().len()), (2, 2));
+    let began = scene.0.now().instant;
+    while scene.0.now().instant.since(began) < LONG {
+        scene.ask(
+            "PATCH",
+            &format!("{SETS}/web"),
+            &json!({"metadata": {"annotations": {"at": format!("{:?}", scene.0.now().instant)}}}),
+        );
+        scene.0.run_for(20 * SECOND);
+    }
+    assert_eq!(scene.0.machine(id).unwrap().manager().unwrap().pods().len(), 0, "it sees none of them");
+    assert_eq!(scene.created(), 2);
+    scene.freeze("pods", false);
+    scene.0.run_for(10 * SECOND);
+    assert_eq!((scene.created(), scene.pods().len()), (2, 2));
+}
+
+#[test]
+fn s_02_pods_that_came_and_went_unseen_are_made_again_at_once() {
+    let (mut scene, _) = Scene::managed();
+    scene.create(2);
+    scene.freeze("pods", true);
+    scene.0.run_for(SECOND);
+    for pod in scene.pods() {
+        let path = format!("{PODS}/{}", pod["metadata"]["name"].as_str().unwrap());
+        scene.ask("DELETE", &path, &json!({"gracePeriodSeconds": 0}));
+    }
+    scene.0.api_mut().expire_history("pods");
+    scene.freeze("pods", false);
+    scene.0.run_for(5 * SECOND);
+    assert_eq!((scene.created(), scene.pods().len()), (4, 2));
+}
+
+#[test]
+fn s_03_a_set_made_anew_under_an_old_name_does_not_wait_for_what_its_namesake_expects() {
+    let (mut scene, id) = Scene::managed();
+    scene.create(3);
+    scene.freeze("pods", true);
+    scene.run_until_created(3);
+    scene.ask("DELETE", &format!("{SETS}/web"), &json!({"propagationPolicy": "Orphan"}));
+    // The garbage collector lets go of the pods, and the next one has the name.
+    while scene.0.api().count("replicasets") > 0 {
+        assert!(scene.0.step(scene.0.now().instant + SECOND));
+    }
+    scene.create(2);
+    let uid = scene.ask("GET", &format!("{SETS}/web"), &Value::Null)["metadata"]["uid"].clone();
+    scene.0.run_for(2 * SECOND);
+    let of_new = scene.pods().iter().filter(|pod| pod["metadata"]["ownerReferences"][0]["uid"] == uid).count();
+    assert_eq!(scene.0.machine(id).unwrap().manager().unwrap().pods().len(), 0, "no event has met the expectations");
+    assert_eq!(of_new, 2);
+}
+
+#[test]
+fn s_06_a_creation_without_a_clear_answer_is_neither_lost_nor_doubled() {
+    for (after_effect, failure) in [
+        (false, Failure::Status { code: 504, retry_after: None }),
+        (true, Failure::Status { code: 504, retry_after: None }),
+        (false, Failure::Hangup),
+        (true, Failure::Hangup),
+    ] {
+        // The event of the pod comes before the next try, or long after it.
+        for lag in [Duration::ZERO, 2 * SECOND] {
+            let (mut scene, _) = Scene::managed();
+            let rule = Rule {
+                agent: "sanskube/".into(),
+                method: "POST".into(),
+                target: PODS.into(),
+                skip: 1,
+                times: 1,
+                after_effect,
+                failure: failure.clone(),
+            };
+            scene.0.api_mut().faults_mut().add_rule(rule);
+            scene.0.api_mut().faults_mut().set_lag("pods", lag);
+            scene.create(3);
+            scene.0.run_for(30 * SECOND);
+            let live = scene.pods().iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null()).count();
+            assert_eq!(live, 3, "{failure:?} after its effect: {after_effect}, events {lag:?} later");
+            assert!(scene.created() <= 3, "no more was made than was known to be missing");
+        }
+    }
+}
+
+#[test]
+fn s_13_a_pod_that_the_set_has_lost_is_not_deleted_from_an_old_cache() {
+    let (mut scene, _) = Scene::managed();
+    scene.create(1);
+    scene.0.run_for(2 * SECOND);
+    scene.freeze("pods", true);
+    let name = scene.pods()[0]["metadata"]["name"].as_str().unwrap().to_owned();
+    let change = json!({"metadata": {"ownerReferences": null, "labels": {"app": "mine"}}});
+    scene.ask("PATCH", &format!("{PODS}/{name}"), &change);
+    scene.scale(0);
+    scene.0.run_for(60 * SECOND);
+    let deletes = scene.0.exchanges().iter().filter(|e| e.request.method == Method::Delete);
+    let statuses: Vec<u16> = deletes.map(|e| e.status).collect();
+    assert!(!statuses.is_empty() && statuses.iter().all(|status| *status == 409), "{statuses:?}");
+    scene.freeze("pods", false);
+    scene.0.run_for(60 * SECOND);
+    assert_eq!(scene.pods().len(), 1);
+    assert!(scene.pods()[0]["metadata"]["deletionTimestamp"].is_null());
+}
+
+#[test]
+fn s_24_a_status_worked_out_for_one_generation_never_claims_another() {
+    let (mut scene, _) = Scene::managed();
+    scene.0.pause_kubelet(true);
+    scene.create(3);
+    scene.0.run_for(2 * SECOND);
+    scene.freeze("replicasets", true);
+    let before = scene.0.api().resource_version();
+    scene.scale(1);
+    // The pods become ready, so the status of generation 1 changes and meets generation 2.
+    scene.0.pause_kubelet(false);
+    scene.0.run_for(10 * SECOND);
+    let conflicts = scene.0.exchanges().iter().filter(|e| e.request.method == Method::Put && e.status == 409).count();
+    assert!(conflicts > 0, "the status was written onto another generation");
+    for change in scene.0.api().changes_after("replicasets", before) {
+        let set: Value = serde_json::from_slice(change.json).unwrap();
+        assert!(set["status"]["observedGeneration"].as_i64().unwrap_or(0) < 2, "{set}");
+    }
+    scene.freeze("replicasets", false);
+    scene.0.run_for(10 * SECOND);
+    let set = scene.ask("GET", &format!("{SETS}/web"), &Value::Null);
+    assert_eq!((&set["status"]["observedGeneration"], &set["status"]["replicas"]), (&json!(2), &json!(1)));
+}
+
+#[test]
+fn r_01_a_replica_that_lags_behind_the_client_is_soon_asked_for_no_version() {
+    for watch_list in [false, true] {
+        let mut scene = Scene::new();
+        let config = Config { watch_list, ..Config::default() };
+        let id = scene.0.start(Member::Manager(Box::new(Manager::new(&config))));
+        scene.create(2);
+        scene.0.run_for(5 * SECOND);
+        let seen = scene.0.exchanges().len();
+        let old = scene.0.api().resource_version() - 5;
+        scene.0.api_mut().faults_mut().set_replica("old", Some(old));
+        scene.0.api_mut().faults_mut().route(&id.agent(), "old");
+        // Watches cannot begin where the client is, so it lists anew.
+        scene.0.take_server_down();
+        scene.0.bring_server_up();
+        scene.scale(3);
+        scene.0.run_for(120 * SECOND);
+        let exchanges = &scene.0.exchanges()[seen..];
+        let pinned = exchanges.iter().filter(|e| e.request.path.contains("resourceVersion=")).count();
+        assert!(pinned <= 8, "streaming: {watch_list}, {pinned} lists at a version that the replica has not");
+        let lists = exchanges.iter().filter(|e| e.request.path.contains('?')).count();
+        assert!(lists <= 24, "streaming: {watch_list}, {lists} lists in two minutes");
+        scene.0.api_mut().faults_mut().set_replica("old", None);
+        scene.0.run_for(60 * SECOND);
+        assert_eq!(scene.pods().len(), 3, "streaming: {watch_list}");
+    }
+}
+
+/// How many requests an observer makes in two minutes after the watches of all versions so far have expired, while lists of them are still answered, and
+/// whether it then knows all pods.
+fn after_watches_expired(recovery: Recovery) -> (usize, bool) {
+    let mut scene = Scene::new();
+    let config = reflector::Config { recovery, page_size: Some(500), ..reflector::Config::new(Resource::PODS) };
+    let queue = Queue::InOrder(InOrderFifo::new(None, None).with_atomic_lists().with_bookmarks());
+    let observer = Observer::new(Informer::with_queue(config, queue, Store::new()));
+    let id = scene.0.start(Member::Observer(Box::new(observer)));
+    let make = |scene: &mut Scene, name: &str| {
+        let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+        scene.ask("POST", PODS, &json!({"metadata": {"name": name}, "spec": spec}));
+    };
+    make(&mut scene, "first");
+    scene.0.run_for(5 * SECOND);
+    scene.0.set_cut_off(id, true);
+    make(&mut scene, "second");
+    scene.0.run_for(5 * SECOND);
+    scene.0.api_mut().restart();
+    scene.0.set_cut_off(id, false);
+    let calls: Vec<_> = scene.0.lines(id).map(|(call, _)| call).collect();
+    for call in calls {
+        scene.0.cut(id, call, false);
+    }
+    scene.0.take_begun();
+    scene.0.run_for(120 * SECOND);
+    let known = scene.0.machine(id).unwrap().observer().unwrap().informer().store().len();
+    (scene.0.take_begun().len(), known == 2)
+}
+
+#[test]
+fn r_02_an_expired_watch_does_not_lead_to_the_list_it_began_with() {
+    let (requests, knows_all) = after_watches_expired(Recovery::Prudent);
+    assert!(knows_all && requests <= 4, "{requests} requests");
+    let (requests, knows_all) = after_watches_expired(Recovery::ClientGo);
+    assert!(!knows_all && requests > 8, "client-go goes in a circle: {requests} requests");
+}
