@@ -7,6 +7,7 @@
 pub mod check;
 mod client;
 mod disturb;
+pub mod explore;
 mod member;
 mod network;
 mod serve;

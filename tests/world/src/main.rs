@@ -1,5 +1,7 @@
 //! Runs seeds of the simulation on all cores, and shows what fails.
 
+mod explore_command;
+
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -13,6 +15,7 @@ Runs the simulation: an API server, controllers, users and faults, in virtual ti
 
 usage: sanskube-world [--seeds N] [--start S] [--profile P] [--jobs N]
        sanskube-world --replay SEED [--profile P] [--whole]
+       sanskube-world explore [--help]
 
   --seeds N      how many seeds to run (default 1000)
   --start S      the first of them (default 0)
@@ -58,6 +61,9 @@ impl Args {
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|arg| arg == "explore") {
+        return explore_command::run(&args[1..]);
+    }
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
         print!("{HELP}");
         return ExitCode::SUCCESS;

@@ -164,23 +164,43 @@ impl<M: Machine> World<M> {
             return false;
         };
         self.advance_to(at);
-        let arrived = self.under_way.first_entry().filter(|entry| entry.key().0 <= at).map(|entry| entry.remove());
-        self.last = if let Some(delivery) = arrived {
-            self.carry_out(delivery)
-        } else if let Some(id) = self.due_client() {
-            self.wake(id)
-        } else {
-            let now = self.server_now();
-            self.api.handle_timeout(now);
-            self.kubelet_has_news = false;
-            if let Some(kubelet) = &mut self.kubelet {
-                kubelet.handle_timeout(now, &mut self.api);
-            }
-            Happening::Server
-        };
+        let arrived = self.under_way.first_key_value().map(|(key, _)| *key).filter(|(when, _)| *when <= at);
+        match (arrived, self.due_client()) {
+            (Some(key), _) => self.let_arrive(key),
+            (None, Some(id)) => self.let_wake(id),
+            (None, None) => self.let_server_act(),
+        }
+        true
+    }
+
+    /// Lets something arrive that is under way, before all else.
+    pub(crate) fn let_arrive(&mut self, key: (Instant, u64)) {
+        let Some(delivery) = self.under_way.remove(&key) else { return };
+        self.last = self.carry_out(delivery);
+        self.end_step();
+    }
+
+    /// Lets a controller do what is due.
+    pub(crate) fn let_wake(&mut self, id: ClientId) {
+        self.last = self.wake(id);
+        self.end_step();
+    }
+
+    /// Lets the server and the kubelet do what is due.
+    pub(crate) fn let_server_act(&mut self) {
+        let now = self.server_now();
+        self.api.handle_timeout(now);
+        self.kubelet_has_news = false;
+        if let Some(kubelet) = &mut self.kubelet {
+            kubelet.handle_timeout(now, &mut self.api);
+        }
+        self.last = Happening::Server;
+        self.end_step();
+    }
+
+    fn end_step(&mut self) {
         self.pump();
         self.note();
-        true
     }
 
     /// Lets everything happen for a time.
@@ -275,7 +295,7 @@ impl<M: Machine> World<M> {
         self.clients.iter().find(|(_, client)| due(client)).map(|(id, _)| *id)
     }
 
-    fn advance_to(&mut self, at: Instant) {
+    pub(crate) fn advance_to(&mut self, at: Instant) {
         self.now = self.now.after(at.since(self.now.instant));
     }
 

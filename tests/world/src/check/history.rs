@@ -1,6 +1,6 @@
 //! The truth: what each object was at each version, as the server's own history tells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use sanskube_apiserver::ApiServer;
@@ -68,6 +68,17 @@ impl<T> History<T> {
         let states = self.states.get(key)?;
         let next = states.partition_point(|(since, _)| *since <= version);
         states[..next].last()?.1.as_ref()
+    }
+
+    /// What changed at a version: the key of the object, and what it was from then on.
+    pub fn changed_at(&self, version: u64) -> Option<(&str, Option<&Rc<T>>)> {
+        let at = |states: &States<T>| states.binary_search_by_key(&version, |(since, _)| *since).ok();
+        self.states.iter().find_map(|(key, states)| Some((key.as_str(), states[at(states)?].1.as_ref())))
+    }
+
+    /// Something of all states that there have been.
+    pub fn known<R: Ord>(&self, what: impl Fn(&T) -> R) -> BTreeSet<R> {
+        self.states.values().flatten().filter_map(|(_, state)| state.as_deref()).map(what).collect()
     }
 
     /// The objects that there are.

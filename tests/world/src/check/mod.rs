@@ -15,6 +15,7 @@ mod objects;
 mod settled;
 mod writes;
 
+use std::any::Any;
 use std::fmt;
 
 pub use history::{Changed, History};
@@ -39,6 +40,12 @@ impl Violation {
     /// A violation of a rule, in words.
     pub fn new(rule: &'static str, what: impl fmt::Display) -> Self {
         Self { rule, what: what.to_string() }
+    }
+
+    /// A panic, which is wrong wherever it comes from.
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        Self::new("nothing panics", text.or_else(|| panic.downcast_ref().copied()).unwrap_or_default())
     }
 }
 

@@ -24,7 +24,9 @@ pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
     if !world.clients.values().any(|client| client.machine.manager().is_some_and(Manager::has_synced)) {
         return Some("no manager has the first lists".to_owned());
     }
-    let unmet = check.sets.all().find_map(|(key, set)| why_unmet(check, key, set));
+    // Without a kubelet no pod becomes ready.
+    let ready = world.kubelet.is_some();
+    let unmet = check.sets.all().find_map(|(key, set)| why_unmet(check, key, set, ready));
     let stray = || check.pods.all().find_map(|(key, pod)| why_stray(check, key, pod));
     let busy = || {
         world.clients.iter().find_map(|(id, client)| {
@@ -35,7 +37,7 @@ pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
     unmet.or_else(stray).or_else(busy)
 }
 
-fn why_unmet(check: &Check, key: &str, set: &Set) -> Option<String> {
+fn why_unmet(check: &Check, key: &str, set: &Set, ready: bool) -> Option<String> {
     if set.metadata.is_deleting() {
         return Some(format!("{key} is still being deleted"));
     }
@@ -49,8 +51,8 @@ fn why_unmet(check: &Check, key: &str, set: &Set) -> Option<String> {
         replicas: wanted,
         // All pods of these worlds have the labels of the template as long as they are selected.
         fully_labeled_replicas: wanted,
-        ready_replicas: wanted,
-        available_replicas: wanted,
+        ready_replicas: if ready { wanted } else { 0 },
+        available_replicas: if ready { wanted } else { 0 },
         observed_generation: set.metadata.generation,
     };
     (set.status != status).then(|| format!("{key} has {wanted} pods, and its status says {:?}", set.status))

@@ -101,11 +101,7 @@ pub fn run(plan: &Plan, traced: bool) -> Outcome {
     let result = catch_unwind(AssertUnwindSafe(|| run.carry_out()));
     let violation = match result {
         Ok(result) => result.err(),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Some(Violation::new("nothing panics", text.unwrap_or_default()))
-        }
+        Err(panic) => Some(Violation::of_panic(&*panic)),
     };
     Outcome {
         violation,

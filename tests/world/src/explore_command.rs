@@ -1,0 +1,75 @@
+//! Explores a small world, and shows what fails.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use sanskube_world::explore::{Bounds, Explored, explore};
+
+const HELP: &str = "\
+Tries every order in which things can happen in a small world, under checks in every state.
+
+usage: sanskube-world explore [--sets N,N] [--users N] [--faults N] [--depth N]
+
+  --sets N,N   how many pods each set wants (default 1,2)
+  --users N    how many deeds of users (default 1): scaling, deleting, making anew, relabelling
+  --faults N   how much goes wrong (default 1): requests and answers that are lost, watches that break, missed events, crashes
+  --depth N    how many choices deep (default: all there are)
+";
+
+/// Runs the command.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        print!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    let bounds = match parse(args) {
+        Ok(bounds) => bounds,
+        Err(problem) => {
+            eprintln!("{problem}\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    // A panic is told as what does not hold.
+    std::panic::set_hook(Box::new(|_| {}));
+    let began = Instant::now();
+    let tell = |explored: &Explored| {
+        let Explored { states, steps, depth, ends, left } = explored;
+        let seconds = began.elapsed().as_secs_f64();
+        println!("depth {depth:3}: {states} states, {steps} steps, {ends} ends, {left} to go on from, {seconds:.1} s");
+    };
+    match explore(&bounds, tell) {
+        Ok(Explored { states, steps, depth, ends, left }) => {
+            let whole = if left == 0 { "All".to_owned() } else { format!("Up to depth {depth} ({left} left)") };
+            println!(
+                "\n{whole}: {states} states, {steps} steps, depth {depth}; all is well in each, and in the {ends} ends"
+            );
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            println!("\nVIOLATION {}\n", failure.violation);
+            for (nth, what) in failure.path.iter().enumerate() {
+                println!("{:4}  {what}", nth + 1);
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(args: &[String]) -> Result<Bounds, String> {
+    let mut bounds = Bounds { sets: vec![1, 2], users: 1, faults: 1, depth: u32::MAX };
+    for pair in args.chunks(2) {
+        let [name, value] = pair else { return Err(format!("{} needs a value", pair[0])) };
+        let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no small number"));
+        match name.as_str() {
+            "--sets" => bounds.sets = value.split(',').map(number).collect::<Result<_, _>>()?,
+            "--users" => bounds.users = number(value)?,
+            "--faults" => bounds.faults = number(value)?,
+            "--depth" => bounds.depth = value.parse().map_err(|_| format!("{value:?} is no number"))?,
+            _ => return Err(format!("{name:?} is no option")),
+        }
+    }
+    if bounds.sets.is_empty() || bounds.sets.len() > 2 {
+        return Err("there are one or two sets".into());
+    }
+    Ok(bounds)
+}
