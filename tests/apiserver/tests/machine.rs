@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanskube_apiserver::faults::{Failure, Rule};
+use sanskube_apiserver::faults::{Failure, Faults, Rule};
 use sanskube_apiserver::kubelet::{Kubelet, KubeletConfig};
 use sanskube_apiserver::{ApiServer, Config, Now, Reply, Request, Response, WatchId, WatchState};
 use serde_json::{Value, json};
@@ -589,6 +589,28 @@ fn a_paused_kubelet_does_nothing_until_it_is_resumed() {
     assert_ne!(w.get(&format!("{PODS}/a")).1["spec"]["nodeName"], Value::Null);
     assert!(kubelet.fail_pod(w.now, &mut w.api, "default", "a", "Evicted"));
     assert_eq!(w.get(&format!("{PODS}/a")).1["status"]["phase"], "Failed");
+}
+
+#[test]
+fn a_kubelet_whose_watches_end_at_once_goes_on_with_its_pods() {
+    type Fault = fn(&mut Faults);
+    let faults: [Fault; 2] = [|f| f.close_watches_after(Some(Duration::ZERO)), |f| f.cut_watches(1, 2)];
+    for fault in faults {
+        let mut w = World::new(Config::default());
+        fault(w.api.faults_mut());
+        w.create(PODS, &pod("a"));
+        w.create(PODS, &pod("b"));
+        let mut kubelet =
+            Kubelet::new(KubeletConfig { bind_after: Duration::from_secs(1), ..KubeletConfig::default() });
+        let first = w.now.monotonic;
+        while w.now.monotonic < first + Duration::from_secs(5) {
+            kubelet.handle_timeout(w.now, &mut w.api);
+            let at = kubelet.poll_deadline().expect("there is a watch to be opened, or a pod to be bound");
+            assert!(at > w.now.monotonic, "it never is due again at once");
+            w.now = w.now.later(at - w.now.monotonic);
+        }
+        assert_eq!(w.get(&format!("{PODS}/a")).1["status"]["phase"], "Running");
+    }
 }
 
 #[test]
