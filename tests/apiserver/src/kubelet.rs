@@ -123,6 +123,8 @@ struct Pod {
 pub struct Kubelet {
     config: KubeletConfig,
     watch: Option<WatchId>,
+    /// No other watch is opened before this time.
+    next_watch: Duration,
     pods: BTreeMap<PodKey, Pod>,
     /// When each of them is due.
     due: BTreeSet<(Duration, PodKey)>,
@@ -139,6 +141,7 @@ impl Kubelet {
         Self {
             config,
             watch: None,
+            next_watch: Duration::ZERO,
             pods: BTreeMap::new(),
             due: BTreeSet::new(),
             paused: false,
@@ -162,7 +165,11 @@ impl Kubelet {
     /// When [`Self::handle_timeout`] has something to do next.
     #[must_use]
     pub fn poll_deadline(&self) -> Option<Duration> {
-        if self.paused { None } else { self.due.first().map(|(at, _)| *at) }
+        if self.paused {
+            return None;
+        }
+        let watch = self.watch.is_none().then_some(self.next_watch);
+        [watch, self.due.first().map(|(at, _)| *at)].into_iter().flatten().min()
     }
 
     /// Reads what happened to pods, and does what is due. Calling it early is harmless.
@@ -219,14 +226,14 @@ impl Kubelet {
         }
     }
 
-    /// Follows the pods; a watch that ended is opened again.
+    /// Follows the pods; a watch that ended is opened again, but not at once if it did not last. What pods wait for goes on meanwhile.
     fn read(&mut self, now: Now, api: &mut ApiServer) {
         loop {
             let id = match self.watch {
                 Some(id) => id,
+                None if now.monotonic < self.next_watch => return,
                 None => {
-                    self.pods.clear();
-                    self.due.clear();
+                    self.next_watch = now.monotonic + BETWEEN_WATCHES;
                     let target = "/api/v1/pods?watch=true&timeoutSeconds=86400";
                     let request = Request::get(target).with_header("user-agent", AGENT);
                     match api.handle_request(now, &request) {
@@ -349,6 +356,8 @@ impl Kubelet {
     }
 }
 
+/// The least time from one watch to the next.
+const BETWEEN_WATCHES: Duration = Duration::from_millis(100);
 const AGENT: &str = "kubelet/v1.36.2";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanskube_apiserver::faults::{Failure, Rule};
+use sanskube_apiserver::faults::{Failure, Faults, Rule};
 use sanskube_apiserver::kubelet::{Kubelet, KubeletConfig};
 use sanskube_apiserver::{ApiServer, Config, Now, Reply, Request, Response, WatchId, WatchState};
 use serde_json::{Value, json};
@@ -623,6 +623,28 @@ fn the_options_of_a_deletion_may_be_written_in_protobuf_and_yaml() {
         assert_eq!(delete(of_another), 409, "{content}");
         assert_eq!(delete(body), 200, "{content}");
         assert_eq!(w.get(&format!("{MAPS}/a")).0, 404);
+    }
+}
+
+#[test]
+fn a_kubelet_whose_watches_end_at_once_goes_on_with_its_pods() {
+    type Fault = fn(&mut Faults);
+    let faults: [Fault; 2] = [|f| f.close_watches_after(Some(Duration::ZERO)), |f| f.cut_watches(1, 2)];
+    for fault in faults {
+        let mut w = World::new(Config::default());
+        fault(w.api.faults_mut());
+        w.create(PODS, &pod("a"));
+        w.create(PODS, &pod("b"));
+        let mut kubelet =
+            Kubelet::new(KubeletConfig { bind_after: Duration::from_secs(1), ..KubeletConfig::default() });
+        let first = w.now.monotonic;
+        while w.now.monotonic < first + Duration::from_secs(5) {
+            kubelet.handle_timeout(w.now, &mut w.api);
+            let at = kubelet.poll_deadline().expect("there is a watch to be opened, or a pod to be bound");
+            assert!(at > w.now.monotonic, "it never is due again at once");
+            w.now = w.now.later(at - w.now.monotonic);
+        }
+        assert_eq!(w.get(&format!("{PODS}/a")).1["status"]["phase"], "Running");
     }
 }
 
