@@ -346,7 +346,7 @@ impl Scene {
         let pod = |key: &String| format!("{PODS}/{}", key.split('/').nth(1).unwrap_or_default());
         match user {
             User::Delete(name) => {
-                self.ask("DELETE", &format!("{SETS}/{name}"), JSON, r#"{"propagationPolicy":"Background"}"#)
+                self.ask("DELETE", &format!("{SETS}/{name}"), JSON, r#"{"propagationPolicy":"Background"}"#);
             }
             User::DeletePod(key) => self.ask("DELETE", &pod(key), JSON, "{}"),
             User::Recreate(name) => {
