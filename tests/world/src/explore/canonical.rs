@@ -40,6 +40,8 @@ const LEFT_OUT: [&str; 18] = [
     "windows",
     "work_duration",
 ];
+/// Fields of `Debug` texts that are maps without an order.
+const UNORDERED: [&str; 3] = ["records", "states", "timers"];
 /// Numbers from here on are versions: nothing in a small world counts that far.
 const FIRST_VERSION: u64 = 1000;
 
@@ -148,10 +150,17 @@ fn plain(text: &str) -> String {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         rest = after;
-        if let Some(value) = after.strip_prefix(": ")
-            && LEFT_OUT.contains(&word)
-        {
+        let value = after.strip_prefix(": ").unwrap_or_default();
+        if LEFT_OUT.contains(&word) && !value.is_empty() {
             rest = &value[end_of_value(value)..];
+        } else if UNORDERED.contains(&word) && value.starts_with('{') {
+            let (map, behind) = value.split_at(end_of_value(value));
+            let map = map.trim_end();
+            let map = map.strip_prefix('{').and_then(|map| map.strip_suffix('}')).unwrap_or(map);
+            let mut entries: Vec<String> = entries(map).map(plain).collect();
+            entries.sort_unstable();
+            let _ = write!(kept, "{word}: {{{}}}", entries.join(", "));
+            rest = behind;
         } else if after.starts_with('(') && matches!(word, "Instant" | "Timestamp") {
             rest = after.find(')').map_or("", |end| &after[end + 1..]);
             // The ticket of a timer, which orders equal times.
@@ -162,6 +171,17 @@ fn plain(text: &str) -> String {
     }
     kept.push_str(rest);
     kept
+}
+
+/// The entries of a map in a `Debug` text.
+fn entries(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let start = text.find(|c| c != ',' && c != ' ')?;
+        let end = start + end_of_value(&text[start..]).max(1);
+        let entry = &text[start..end];
+        text = &text[end..];
+        Some(entry)
+    })
 }
 
 /// Where a value ends within a `Debug` text: before the comma or the bracket that follows.
@@ -253,8 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn times_and_measures_are_left_out_of_a_debug_text() {
-        let text = "Q { adds: 3, keys: {(Instant(5), 17): \"a\"}, work_duration: H { sums: [1, 2] }, since: Instant(7), left: 2 }";
-        assert_eq!(plain(text), "Q { , keys: {(): \"a\"}, , , left: 2 }");
+    fn times_measures_and_the_order_of_maps_are_left_out_of_a_debug_text() {
+        let text = |states: &str| {
+            format!(
+                "Q {{ adds: 3, states: {{{states}}}, waiting: {{(Instant(5), 17): 1}}, passed: H {{ sums: [1, 2] }}, timers: {{}} }}"
+            )
+        };
+        let plain = plain(&text(r#""b": S { since: Instant(7) }, "a": (1, 2)"#));
+        assert_eq!(plain, r#"Q { , states: {"a": (1, 2), "b": S { }}, waiting: {(): 1}, , timers: {}}"#);
+        assert_eq!(plain, super::plain(&text(r#""a": (1, 2), "b": S { since: Instant(8) }"#)));
     }
 }

@@ -224,8 +224,8 @@ impl Scene {
 
     /// Lets timers run out until one of them changes something: a key that fails again and again does not hold up the others.
     fn wake(&mut self, id: ClientId) -> Result<(), Violation> {
-        let before = self.fingerprint();
-        while self.timers().any(|other| other == id) {
+        let (before, end) = (self.fingerprint(), self.world.now().instant + HORIZON);
+        while self.world.now().instant <= end && self.timers().any(|other| other == id) {
             if let Some(due) = self.world.clients.get(&id).and_then(Client::due) {
                 self.world.advance_to(due.max(self.world.now().instant));
             }
