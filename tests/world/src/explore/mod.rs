@@ -11,9 +11,9 @@
 //! * something goes wrong, as long as it may: an answer or a request is lost, a watch breaks, events are missed, the controller crashes and another
 //!   begins with nothing.
 //!
-//! States that differ only in names, uids, versions and times are one ([`canonical`]), so each is gone on from once. In every state the checks
+//! States that differ only in names, uids, versions and times are one (`canonical`), so each is gone on from once. In every state the checks
 //! of the simulation hold, and from every state what happens without users and faults comes to an end in which the cluster is as it should be
-//! ([`Graph`]).
+//! (`Graph`).
 //!
 //! There is no kubelet: pods are made and go at once. The first list of a controller is one step, and so are what its recorder writes and asks of
 //! nobody.
