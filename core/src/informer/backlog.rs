@@ -22,6 +22,8 @@ pub(super) struct Backlog<T> {
     last: Option<HashMap<Key, u64>>,
     /// How many of the changes are additions of the initial list.
     initial: usize,
+    /// Whether something was merged or left out.
+    merged: bool,
     limit: usize,
 }
 
@@ -36,7 +38,7 @@ enum Merged<T> {
 impl<T> Backlog<T> {
     /// A backlog whose changes are merged when there are more than `limit`.
     pub(super) fn new(limit: usize) -> Self {
-        Self { entries: VecDeque::new(), holes: 0, first: 0, last: None, initial: 0, limit }
+        Self { entries: VecDeque::new(), holes: 0, first: 0, last: None, initial: 0, merged: false, limit }
     }
 
     /// The number of changes.
@@ -49,6 +51,11 @@ impl<T> Backlog<T> {
         self.initial
     }
 
+    /// Whether changes were merged or left out since this was last asked.
+    pub(super) fn take_merged(&mut self) -> bool {
+        core::mem::take(&mut self.merged)
+    }
+
     /// Appends a change. `known` tells whether the object of a deletion was stored: past the limit others are dropped, since
     /// there is no bound to how many a server may tell of.
     pub(super) fn push(&mut self, key: Key, change: Change<T>, known: bool) {
@@ -59,13 +66,17 @@ impl<T> Backlog<T> {
         let Some(number) = last.get(&key) else {
             if known || !matches!(change, Change::Delete(_)) {
                 self.append(key, change);
+            } else {
+                self.merged = true;
             }
             return;
         };
         let at = (number - self.first) as usize;
         let (_, earlier) = self.entries[at].take().expect("the last entry of a key is no hole");
         self.initial -= usize::from(is_initial(&earlier));
-        match merge(earlier, change) {
+        let merged = merge(earlier, change);
+        self.merged |= !matches!(merged, Merged::Both(..));
+        match merged {
             Merged::One(change) => {
                 self.initial += usize::from(is_initial(&change));
                 self.entries[at] = Some((key, change));

@@ -65,6 +65,13 @@ impl<T: Object> Cache<T> {
         self.handlers.get_mut(handler)?.poll_change()
     }
 
+    /// Whether, since this was last asked, changes of one object were merged because more waited than
+    /// [`Limits::handler_backlog`](crate::limits::Limits::handler_backlog). What a handler is told then says what there is, but not all that has
+    /// been: one that goes by the states in between has to look at everything again.
+    pub fn take_merged(&mut self, handler: HandlerId) -> bool {
+        self.handlers.get_mut(handler).is_some_and(|handler| handler.take_merged())
+    }
+
     /// Takes a new object.
     ///
     /// # Errors

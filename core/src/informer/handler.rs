@@ -141,6 +141,10 @@ impl<T> Handler<T> {
         next
     }
 
+    pub(super) fn take_merged(&mut self) -> bool {
+        self.backlog.take_merged()
+    }
+
     /// Whether nothing of the initial list is left to take or being worked on.
     pub(super) fn took_initial(&self) -> bool {
         self.backlog.initial() == 0 && !self.initial_in_hand

@@ -105,6 +105,13 @@ impl<T: Decode> Informer<T> {
         self.cache.poll_change(handler)
     }
 
+    /// Whether, since this was last asked, changes of one object were merged because more waited than
+    /// [`Limits::handler_backlog`](crate::limits::Limits::handler_backlog). What a handler is told then says what there is, but not all that has
+    /// been: one that goes by the states in between has to look at everything again.
+    pub fn take_merged(&mut self, handler: HandlerId) -> bool {
+        self.cache.take_merged(handler)
+    }
+
     /// The next call to make; see [`Reflector::poll_call`]. The first time, it settles how often resyncs are looked for.
     pub fn poll_call(&mut self, now: Now, ids: &mut CallIds) -> Option<Call> {
         if !self.started {

@@ -223,6 +223,10 @@ impl Manager {
                 worker.handle_pod_change(&change, self.pods.informer.store(), now);
             }
         }
+        if self.pods.informer.take_merged(self.handler) {
+            // A state in between may have been the only one that named a set.
+            self.workers.iter_mut().for_each(|worker| worker.wake_all(now.instant));
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::informer::Change;
+use crate::limits::Limits;
 use crate::request::{Call, Head, Method};
 
 const OK: Head = Head::new(200);
@@ -36,7 +37,11 @@ struct Cluster {
 
 impl Cluster {
     fn new(replicas: usize) -> Self {
-        let config = Config { watch_list: false, ..Config::default() };
+        Self::with_config(replicas, Config::default())
+    }
+
+    fn with_config(replicas: usize, config: Config) -> Self {
+        let config = Config { watch_list: false, ..config };
         let set = json!({"metadata": {"namespace": "shop", "name": "web", "uid": "u-web", "resourceVersion": "1", "generation": 1},
             "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}},
                 "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}},
@@ -420,4 +425,30 @@ fn a_list_that_waited_for_its_turn_past_its_deadline_is_not_made() {
     for call in drain(now, Some(Input::Timeout)) {
         assert!(call.deadline > now.instant, "{call:?}");
     }
+}
+
+#[test]
+fn a_pod_whose_last_state_with_an_owner_was_merged_away_is_made_again() {
+    let limits = Limits { handler_backlog: 1, ..Limits::default() };
+    let mut cluster = Cluster::with_config(2, Config { limits, ..Config::default() });
+    cluster.run();
+    assert_eq!(cluster.pods.len(), 2);
+    let (name, mut pod) = cluster.pods.pop_first().unwrap();
+    let mut events = String::new();
+    // It loses its labels and then its owner and is then deleted, all in one piece: more than the handler's backlog takes one by one.
+    for (version, kind) in [("901", "MODIFIED"), ("902", "MODIFIED"), ("903", "DELETED")] {
+        pod["apiVersion"] = json!("v1");
+        pod["kind"] = json!("Pod");
+        pod["metadata"]["labels"] = json!({});
+        pod["metadata"]["resourceVersion"] = json!(version);
+        if version != "901" {
+            pod["metadata"]["ownerReferences"] = json!([]);
+        }
+        events += &format!("{}\n", json!({"type": kind, "object": pod}));
+    }
+    cluster.give(Input::Body { call: cluster.watches["/api/v1/pods"], bytes: events.as_bytes() });
+    cluster.drain();
+    cluster.version = 903;
+    cluster.run();
+    assert_eq!(cluster.pods.len(), 2, "{name} is replaced");
 }

@@ -185,6 +185,13 @@ impl Worker {
         });
     }
 
+    /// Looks at every set that is known. Work is in proportion to their number.
+    pub(super) fn wake_all(&mut self, now: Instant) {
+        for key in self.sets.informer.store().keys() {
+            self.queue.add_with(now, key.clone(), Priority::Low);
+        }
+    }
+
     fn wake(&mut self, wakeups: Wakeups, priority: Priority, now: Instant, because: &Key) {
         let kind = self.kind();
         let queued = |key: &Key, after| Trace::Queued { kind, key: key.clone(), after, because: because.clone() };

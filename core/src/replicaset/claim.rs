@@ -145,9 +145,9 @@ impl Claim {
                 let version = written_meta(&body).map_or(ResourceVersion::NONE, |meta| meta.resource_version);
                 adopted = Some((Arc::clone(&pod), version));
                 // The answer may know of an end, or of other labels, that the cache does not show yet.
-                let counts = |now: &Pod| is_active(now) && self.selector.matches(now.labels());
+                let lost = |now: &Pod| is_active(&pod) && !is_active(now) || !self.selector.matches(now.labels());
                 let now = Pod::decode(&body, &Resource::PODS).ok().filter(|now| now.uid() == pod.uid());
-                if now.is_some_and(|now| !counts(&now)) {
+                if now.is_some_and(|now| lost(&now)) {
                     log::debug!("{:?}: adopted {pod:?}, which does not count any more", self.set);
                 } else {
                     self.claimed.push(pod);

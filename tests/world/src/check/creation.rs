@@ -3,7 +3,8 @@
 //! When a controller has made a pod, there are no more live pods that the set owns and selects than its sync wanted, but for those that it could not know of. It
 //! cannot know of a pod that became the set's after the version to which its cache of pods had come when the sync began, unless it was told
 //! so: by the answer to a call of its own, or because the same sync did it. That leaves what a user gave to the set, what another controller did
-//! (one before it, or one without an election beside it), and what its own calls did whose answers were lost.
+//! (one before it, or one without an election beside it), and what its own calls did whose answers were lost, or that were sent later than one that is
+//! long under way.
 
 use std::rc::Rc;
 
@@ -41,7 +42,7 @@ impl Check {
             let by = self.known.given.get(&pod.metadata.uid);
             since.is_some_and(|since| since > sync.pods)
                 && **key != change.key
-                && !self.known.must_know(by, exchange.client, sync)
+                && !self.known.must_know(by, exchange, sync)
         };
         let explained = live.iter().filter(unknowable).count();
         if live.len() <= wanted + explained {

@@ -42,7 +42,7 @@ impl Check {
                 && set.selects(known)
                 && !is
                 && known.metadata.uid != pod.metadata.uid
-                && !self.known.must_know(self.known.taken.get(&known.metadata.uid), exchange.client, sync)
+                && !self.known.must_know(self.known.taken.get(&known.metadata.uid), exchange, sync)
         };
         let explained = self.pods.all_at(sync.pods).filter(gone).count();
         if live + explained > wanted {

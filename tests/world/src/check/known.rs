@@ -41,8 +41,10 @@ pub struct Sent {
     pub sync: Option<Rc<SyncView>>,
     /// The status that the server answered with.
     pub status: u16,
-    /// Whether a whole answer that says that it was done has reached the controller.
-    pub acknowledged: bool,
+    /// When it was sent, as a number that grows with each call and each answer.
+    sent_at: u64,
+    /// When a whole answer that says that it was done reached the controller, if one has.
+    acknowledged_at: Option<u64>,
 }
 
 /// How far the caches of a controller have come.
@@ -59,6 +61,8 @@ pub struct Known {
     seen: BTreeMap<ClientId, Seen>,
     sent: BTreeMap<(ClientId, CallId), Sent>,
     writes: u64,
+    /// How many calls were sent and answers came.
+    tick: u64,
     /// By the uid of a pod: whose call gave it to its set.
     pub(crate) given: BTreeMap<String, (ClientId, CallId)>,
     /// By the uid of a pod: whose call took it from its set, or ended it.
@@ -71,11 +75,14 @@ impl Known {
         self.sent.get(&(client, call))
     }
 
-    /// Whether a controller must know by `sync` that one of these calls has taken effect: it is its own, and was acknowledged or belongs to the
-    /// same sync.
-    pub(crate) fn must_know(&self, by: Option<&(ClientId, CallId)>, client: ClientId, sync: &Rc<SyncView>) -> bool {
-        let Some(sent) = by.filter(|by| by.0 == client).and_then(|by| self.sent.get(by)) else { return false };
-        sent.acknowledged || sent.sync.as_ref().is_some_and(|other| Rc::ptr_eq(other, sync))
+    /// Whether a controller must have known, when it sent a call of `sync`, that the call `by` has taken effect: it is its own, and was acknowledged
+    /// before or belongs to the same sync.
+    pub(crate) fn must_know(&self, by: Option<&(ClientId, CallId)>, exchange: &Exchange, sync: &Rc<SyncView>) -> bool {
+        let Some(sent) = by.filter(|by| by.0 == exchange.client).and_then(|by| self.sent.get(by)) else { return false };
+        // A call that arrives late was sent without knowledge of what came after it.
+        let since = self.sent(exchange.client, exchange.call).map_or(u64::MAX, |call| call.sent_at);
+        sent.acknowledged_at.is_some_and(|at| at < since)
+            || sent.sync.as_ref().is_some_and(|other| Rc::ptr_eq(other, sync))
     }
 
     pub(crate) fn seen(&mut self, client: ClientId) -> &mut Seen {
@@ -96,7 +103,8 @@ impl Known {
         if answer.part == Part::End
             && let Some(sent) = self.sent.get_mut(&(client, answer.call))
         {
-            sent.acknowledged = (200..300).contains(&sent.status);
+            self.tick += 1;
+            sent.acknowledged_at = (200..300).contains(&sent.status).then_some(self.tick);
         }
     }
 
@@ -157,7 +165,8 @@ impl Known {
                     |sync: &&Rc<SyncView>| sets.at(&sync.key, sync.sets).is_some_and(|set| set.metadata.uid == key);
                 seen.syncs.get(&key).or_else(|| seen.syncs.values().find(by_uid)).cloned()
             });
-            self.sent.insert((client, call), Sent { sync, status: 0, acknowledged: false });
+            self.tick += 1;
+            self.sent.insert((client, call), Sent { sync, sent_at: self.tick, ..Sent::default() });
         }
     }
 }
