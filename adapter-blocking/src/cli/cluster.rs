@@ -2,10 +2,10 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use sanskube_apiserver::kubelet::KubeletConfig;
-use sanskube_apiserver::{Server, ServerConfig};
+use sanskube_apiserver::{Config, Server, ServerConfig};
 
 use super::args::FaultArgs;
 
@@ -43,9 +43,17 @@ impl Pace {
 pub(super) fn start(port: u16, faults: &FaultArgs, pace: Pace) -> io::Result<Server> {
     Server::start(ServerConfig {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        api: Config { first_version: first_version(), ..Config::default() },
         kubelet: Some(pace.kubelet()),
         close_watches_after: faults.close_watches_after.map(Duration::from_millis),
         cut_watches: faults.cut_watches.map(|one_in| (one_in, CUT_IN_FRAME)),
         ..ServerConfig::default()
     })
+}
+
+/// Milliseconds since 1970: later than where a cluster of an earlier process has come to, so that who watched that one is told to list anew
+/// instead of waiting for a version that is long to come.
+fn first_version() -> u64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or_default().max(Config::default().first_version)
 }

@@ -18,6 +18,9 @@ pub struct Token {
 pub struct Config {
     /// Seed of uids and of the suffixes of generated names. Same seed, same names.
     pub seed: u64,
+    /// The resource version to begin with; each write has the next one. All older ones are forgotten. A server that takes the place of
+    /// another one, and has none of its objects, begins later than that one has come to, so that its clients notice.
+    pub first_version: u64,
     /// How many changes of each kind are remembered, for watches that resume and for pages of a
     /// list. An older version is answered with 410.
     pub history: usize,
@@ -48,6 +51,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             seed: 0,
+            first_version: 1000,
             history: 10_000,
             managed_fields: true,
             garbage_collector: true,

@@ -22,18 +22,22 @@ pub(crate) fn merge(target: &mut Value, patch: &Value) {
         *target = patch.clone();
         return;
     };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    if let Value::Object(map) = target {
-        for (k, v) in patch {
-            if v.is_null() {
-                map.remove(k);
-            } else {
-                merge(map.entry(k.as_str()).or_insert(Value::Null), v);
-            }
+    let map = made_map(target);
+    for (k, v) in patch {
+        if v.is_null() {
+            map.remove(k);
+        } else {
+            merge(map.entry(k.as_str()).or_insert(Value::Null), v);
         }
     }
+}
+
+/// A value as a map; an empty one takes the place of anything else.
+fn made_map(value: &mut Value) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    value.as_object_mut().expect("it has just been made a map")
 }
 
 /// RFC 6902; nothing is changed for the caller if an operation fails, as it works on a copy.
@@ -117,19 +121,8 @@ pub(crate) fn strategic(
     target: &mut Map<String, Value>,
     patch: &Map<String, Value>,
 ) -> Result<(), PatchError> {
-    match patch.get("$patch").and_then(Value::as_str) {
-        Some("replace") => {
-            *target = patch.iter().filter(|(k, _)| *k != "$patch").map(|(k, v)| (k.clone(), v.clone())).collect();
-            return Ok(());
-        }
-        Some("delete") => {
-            target.clear();
-            return Ok(());
-        }
-        Some("merge") | None => {}
-        Some(other) => {
-            return Err(PatchError::Malformed(format!("unknown patch type '{other}' in map")));
-        }
+    if directive(target, patch)? {
+        return Ok(());
     }
     if let Some(keep) = patch.get("$retainKeys").and_then(Value::as_array) {
         target.retain(|k, _| keep.iter().any(|v| v.as_str() == Some(k)));
@@ -168,18 +161,30 @@ pub(crate) fn strategic(
     Ok(())
 }
 
+/// Does what `$patch` says to do with the whole of a map. Whether that was all.
+fn directive(target: &mut Map<String, Value>, patch: &Map<String, Value>) -> Result<bool, PatchError> {
+    match patch.get("$patch").and_then(Value::as_str) {
+        Some("replace") => {
+            *target = patch.iter().filter(|(k, _)| *k != "$patch").map(|(k, v)| (k.clone(), v.clone())).collect();
+        }
+        Some("delete") => target.clear(),
+        Some("merge") | None => return Ok(false),
+        Some(other) => return Err(PatchError::Malformed(format!("unknown patch type '{other}' in map"))),
+    }
+    Ok(true)
+}
+
 fn merge_field(field: &Field, k: &str, target: &mut Map<String, Value>, v: &Value) -> Result<(), PatchError> {
     match (&field.ty, v) {
         (Type::Message(id), Value::Object(patch)) => {
-            let slot = target.entry(k).or_insert_with(|| Value::Object(Map::new()));
-            if !slot.is_object() {
-                *slot = Value::Object(Map::new());
-            }
-            if let Value::Object(map) = slot {
-                strategic(*id, map, patch)?;
+            strategic(*id, made_map(target.entry(k).or_insert(Value::Null)), patch)?;
+        }
+        (Type::Map(_), Value::Object(patch)) => {
+            let slot = target.entry(k).or_insert(Value::Null);
+            if !directive(made_map(slot), patch)? {
+                merge(slot, v);
             }
         }
-        (Type::Map(_), Value::Object(_)) => merge(target.entry(k).or_insert(Value::Null), v),
         (Type::List(item), Value::Array(patch)) if field.merge => {
             let slot = target.entry(k).or_insert_with(|| Value::Array(Vec::new()));
             if !slot.is_array() {

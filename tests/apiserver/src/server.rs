@@ -96,7 +96,7 @@ impl ApiServer {
     /// A server with the namespaces every cluster has, and nothing else.
     #[must_use]
     pub fn new(config: Config, now: Now) -> Self {
-        let store = Store::new(TABLES, config.history);
+        let store = Store::new(TABLES, config.first_version, config.history);
         let mut server = Self {
             rng: config.seed,
             config,

@@ -12,9 +12,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// Where versions begin: late enough that small numbers are old versions.
-const FIRST_VERSION: u64 = 1000;
-
 /// An object as a JSON map without `kind` and `apiVersion`.
 pub(crate) type Obj = Map<String, Value>;
 
@@ -228,11 +225,11 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(tables: usize, history_bound: usize) -> Self {
-        let tables = std::iter::repeat_with(Table::default).take(tables).collect();
+    pub(crate) fn new(tables: usize, first_version: u64, history_bound: usize) -> Self {
+        let table = || Table { watch_floor: first_version, snapshot_floor: first_version, ..Table::default() };
         Self {
-            rv: FIRST_VERSION,
-            tables,
+            rv: first_version,
+            tables: std::iter::repeat_with(table).take(tables).collect(),
             history_bound: history_bound.max(1),
             uids: HashMap::new(),
             dependents: HashMap::new(),

@@ -3,9 +3,13 @@
 use std::fs::{rename, write};
 use std::net::TcpListener;
 
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use sanskube::client::Api;
 use sanskube_e2e::cluster::Cluster;
+use sanskube_e2e::embedded::{Adapter as _, Blocking};
 use sanskube_e2e::process::{PATIENCE, Process, wait_until};
 use sanskube_e2e::stall::hold_back;
+use serde_json::json;
 use tempfile::TempDir;
 
 const SANSKUBE: &str = env!("CARGO_BIN_EXE_sanskube-under-test");
@@ -84,6 +88,40 @@ fn a_server_that_is_not_there_yet_is_told_once_and_found_when_it_comes() {
     process.signal("TERM");
     let (_, said) = process.finish();
     assert_eq!(count(&said, "cannot reach"), 1, "{said:#?}");
+}
+
+#[test]
+fn a_server_that_was_started_anew_without_its_objects_is_noticed() {
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port is free").port().to_string();
+    let url = format!("http://127.0.0.1:{port}");
+    let serve = || {
+        let mut server = Process::start(SANSKUBE, &["serve", "--port", &port]);
+        server.wait_for("API server at");
+        server
+    };
+    let set = json!({
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": 3, "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "main:1"}]}},
+        },
+    });
+    let set = serde_json::from_value(set).expect("it is a ReplicaSet");
+    let (client, sets) = (Blocking::client(&url), Api::<ReplicaSet>::in_namespace("default"));
+    let is_ready = || {
+        let status = Blocking::send(&client, sets.get("web")).ok()?.status?;
+        (status.ready_replicas == Some(3)).then_some(())
+    };
+    let server = serve();
+    let mut process = Process::start(SANSKUBE, &["run", "--server", &url]);
+    Blocking::send(&client, sets.create(&set)).expect("it is created");
+    wait_until("the pods to be ready", is_ready);
+    drop(server);
+    process.wait_for("cannot reach");
+    let _server = serve();
+    Blocking::send(&client, sets.create(&set)).expect("it is created: the old one is gone");
+    wait_until("the pods to be ready", is_ready);
 }
 
 // CASES C-01.

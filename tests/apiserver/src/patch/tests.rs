@@ -49,6 +49,16 @@ fn strategic_patch_deletes_an_owner_by_uid() {
 }
 
 #[test]
+fn strategic_patch_replaces_and_empties_maps_when_told() {
+    let target = json!({"metadata": {"labels": {"a": "1", "b": "1"}}});
+    let patched = |labels| pod(target.clone(), json!({"metadata": {"labels": labels}}));
+    assert_eq!(patched(json!({"b": "2", "a": null})).unwrap(), json!({"metadata": {"labels": {"b": "2"}}}));
+    assert_eq!(patched(json!({"$patch": "replace", "c": "3"})).unwrap(), json!({"metadata": {"labels": {"c": "3"}}}));
+    assert_eq!(patched(json!({"$patch": "delete"})).unwrap(), json!({"metadata": {"labels": {}}}));
+    assert!(matches!(patched(json!({"$patch": "nonsense"})), Err(PatchError::Malformed(_))));
+}
+
+#[test]
 fn strategic_patch_follows_the_order_it_is_given() {
     let target = json!({"metadata": {"finalizers": ["a/1", "b/1"]}});
     let patch = json!({"metadata": {

@@ -62,10 +62,14 @@ fn replay(name: &str) -> Option<Replay> {
 }
 
 /// Replays every `.jsonl` and `.jsonl.gz` file of a directory and prints a line a file, each failing case, and how
-/// often each named rule was applied. Returns whether all passed. A file of an unknown name fails.
+/// often each named rule was applied. Returns whether all passed. Any other file fails, but for what is there to be read (`.md`).
 pub fn run_directory(directory: &Path) -> bool {
     let mut files: Vec<PathBuf> = match std::fs::read_dir(directory) {
-        Ok(entries) => entries.flatten().map(|entry| entry.path()).filter(|path| stem(path).is_some()).collect(),
+        Ok(entries) => entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_none_or(|e| e != "md"))
+            .collect(),
         Err(e) => {
             println!("{}: {e}", directory.display());
             return false;
@@ -84,7 +88,10 @@ pub fn run_directory(directory: &Path) -> bool {
 
 /// Replays one file and prints its line and its failures. Returns whether all cases passed.
 pub fn run_file(path: &Path) -> bool {
-    let name = stem(path).unwrap_or_default();
+    let Some(name) = stem(path) else {
+        println!("{}: neither .jsonl nor .jsonl.gz", path.display());
+        return false;
+    };
     let mut total = Check::default();
     let (mut passed, mut failed) = (0, 0);
     let cases = match read_cases(path) {
