@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::context::{Answer, Context};
+use crate::decode::Decoded;
 use crate::error::{ApiError, Cause};
 use crate::json as path;
 use crate::kind::Kind;
@@ -38,7 +39,7 @@ impl ApiServer {
         if !uid.is_empty() {
             path::meta_mut(&mut merged).insert("uid".into(), uid.into());
         }
-        let (mut value, _) = decode::from_value(kind.message(), &Value::Object(merged))
+        let Decoded { mut value, .. } = decode::from_value(kind.message(), Value::Object(merged))
             .map_err(|e| ApiError::internal(format!("failed to convert merged object: {e}")))?;
         (kind.strategy.default)(&mut value);
         fill_meta(&mut value, &served);
@@ -51,7 +52,7 @@ impl ApiServer {
         let owned = managed::field_set(kind, &config);
         path::meta_mut(&mut config).remove("resourceVersion");
         path::meta_mut(&mut config).insert("name".into(), cx.place.name.clone().into());
-        let (mut value, _) = decode::from_value(kind.message(), &Value::Object(config))
+        let Decoded { mut value, .. } = decode::from_value(kind.message(), Value::Object(config))
             .map_err(|e| ApiError::internal(format!("failed to create typed patch object: {e}")))?;
         let entry = self.entry(cx, kind, "", owned);
         managed::set_entries(&mut value, vec![entry]);
@@ -123,7 +124,7 @@ impl ApiServer {
             }
             prune(&mut merged, &gone, kind);
         }
-        let (normal, _) = decode::from_value(kind.message(), &Value::Object(merged.clone()))
+        let Decoded { value: normal, .. } = decode::from_value(kind.message(), Value::Object(merged.clone()))
             .map_err(|e| ApiError::internal(format!("failed to convert merged object: {e}")))?;
         let comparison = managed::compare(kind, &bare, &normal);
         let mut changed = comparison.modified;
@@ -168,7 +169,7 @@ impl ApiServer {
         };
         let live = old.value();
         let merged = self.merge_config(cx, kind, &live, &config, "scale", true)?;
-        let (mut value, _) = decode::from_value(kind.message(), &Value::Object(merged))
+        let Decoded { mut value, .. } = decode::from_value(kind.message(), Value::Object(merged))
             .map_err(|e| ApiError::internal(format!("failed to convert merged object: {e}")))?;
         fill_meta(&mut value, &live);
         if live.get("spec") != value.get("spec") {
@@ -224,7 +225,8 @@ fn configuration(cx: &Context<'_>, kind: &str, api_version: &str, message: &str)
             "", cx.place.name
         ))
     };
-    let (_, findings) = decode::from_value(schema().id(message), &Value::Object(map.clone())).map_err(|e| typed(&e))?;
+    let decoded = decode::from_value(schema().id(message), Value::Object(map.clone())).map_err(|e| typed(&e))?;
+    let findings = decoded.warnings;
     let undeclared: Vec<String> = findings
         .iter()
         .filter_map(|f| f.strip_prefix("unknown field \"")?.strip_suffix('"'))

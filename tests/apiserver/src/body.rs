@@ -1,9 +1,12 @@
 //! Bodies of requests: what they should be, and the words for what they are not
 //! (apiserver `pkg/endpoints/handlers/create.go`, `rest.go`).
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::context::Context;
+use crate::decode::{Decoded, TypeMeta};
 use crate::error::ApiError;
 use crate::kind::{Kind, Kinds};
 use crate::media::{self, Encoding};
@@ -53,12 +56,12 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
             summary(body)
         ))
     };
-    let text: Vec<u8> = match media::content_type(cx.request)? {
-        Encoding::Json => body.clone(),
+    let text: Cow<'_, [u8]> = match media::content_type(cx.request)? {
+        Encoding::Json => Cow::Borrowed(body),
         Encoding::Yaml => {
             let value =
                 crate::yaml::parse(body).map_err(|e| unrecognized(format!("couldn't get version/kind; {e}")))?;
-            serde_json::to_vec(&value).unwrap_or_default()
+            serde_json::to_vec(&value).unwrap_or_default().into()
         }
         Encoding::Protobuf => {
             let (kind, api_version, value) =
@@ -66,9 +69,55 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
             let mut map = value;
             map.insert("kind".into(), kind.into());
             map.insert("apiVersion".into(), api_version.into());
-            serde_json::to_vec(&Value::Object(map)).unwrap_or_default()
+            serde_json::to_vec(&Value::Object(map)).unwrap_or_default().into()
         }
     };
+    // Mostly it is what it should be, and need not be looked at before. What decoding passes over may be no JSON.
+    let decoded = decode::from_slice(schema().id(expected.message), &text);
+    if !decoded.as_ref().is_ok_and(|decoded| decoded.warnings.is_empty() && expected.is_met_by(&decoded.type_meta)) {
+        check_type(cx.kinds, &text, expected).map_err(|why| match why {
+            Mistyped::Unhandled(error) => error,
+            Mistyped::Unrecognized(why) => unrecognized(why),
+        })?;
+    }
+    let unhandled = |why: &str| expected.unhandled(expected.kind, expected.api_version, why);
+    let Decoded { value, warnings, .. } = decoded.map_err(|e| unhandled(&e))?;
+    if !warnings.is_empty() {
+        match cx.query.text("fieldValidation") {
+            "Strict" => {
+                return Err(unhandled(&format!("strict decoding error: {}", warnings.join(", "))));
+            }
+            "Ignore" => {}
+            _ => cx.warnings.extend(warnings),
+        }
+    }
+    Ok(value)
+}
+
+/// Why a body is not of the type that it should be.
+enum Mistyped {
+    Unhandled(ApiError),
+    Unrecognized(String),
+}
+
+impl Expected<'_> {
+    /// Whether a body that says this of its type is what it should be.
+    fn is_met_by(&self, found: &TypeMeta) -> bool {
+        let meets = |found: &Option<String>, wanted: &str| {
+            found.as_deref().is_none_or(|found| found.is_empty() || found == wanted)
+        };
+        !found.odd && meets(&found.kind, self.kind) && meets(&found.api_version, self.api_version)
+    }
+
+    fn unhandled(&self, kind: &str, api_version: &str, why: &str) -> ApiError {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        let expected = self.kind;
+        ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"))
+    }
+}
+
+/// Checks that a body is JSON, and of the type that it should be.
+fn check_type(kinds: &Kinds, text: &[u8], expected: &Expected<'_>) -> Result<(), Mistyped> {
     #[derive(serde::Deserialize, Default)]
     #[serde(default)]
     struct TypeMeta {
@@ -76,13 +125,13 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
         api_version: Option<String>,
         kind: Option<String>,
     }
-    let head: Option<TypeMeta> = match serde_json::from_slice::<Value>(&text) {
+    let head: TypeMeta = match serde_json::from_slice::<Value>(text) {
         Err(e) => {
-            let why = format!("couldn't get version/kind; json parse error: {}", go_syntax_error(&text, &e));
-            return Err(unrecognized(why));
+            let why = format!("couldn't get version/kind; json parse error: {}", go_syntax_error(text, &e));
+            return Err(Mistyped::Unrecognized(why));
         }
-        Ok(Value::Object(_)) => Some(serde_json::from_slice(&text).unwrap_or_default()),
-        Ok(Value::Null) => None,
+        Ok(Value::Object(_)) => serde_json::from_slice(text).unwrap_or_default(),
+        Ok(Value::Null) => TypeMeta::default(),
         Ok(other) => {
             let what = match other {
                 Value::Array(_) => "array",
@@ -90,40 +139,25 @@ pub(crate) fn decode_body(cx: &mut Context<'_>, expected: &Expected<'_>) -> Resu
                 Value::Bool(_) => "bool",
                 _ => "number",
             };
-            let why = format!(
+            return Err(Mistyped::Unrecognized(format!(
                 "couldn't get version/kind; json parse error: json: cannot unmarshal {what} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-            );
-            return Err(unrecognized(why));
+            )));
         }
     };
-    let head = head.unwrap_or_default();
     let given = |v: Option<String>, or: &str| v.filter(|v| !v.is_empty()).unwrap_or_else(|| or.to_owned());
     let kind = given(head.kind, expected.kind);
     let api_version = given(head.api_version, expected.api_version);
-    let version = api_version.rsplit('/').next().unwrap_or_default().to_owned();
-    let unhandled = |why: &str| {
-        let expected = expected.kind;
-        ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {expected}: {why}"))
+    if kind == expected.kind && api_version == expected.api_version {
+        return Ok(());
+    }
+    let why = if is_known(kinds, &kind, &api_version) {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        let to = format!("{}.{}", expected.package, expected.kind);
+        format!("converting ({version}.{kind}) to ({to}): unknown conversion")
+    } else {
+        unregistered(&kind, &api_version)
     };
-    if kind != expected.kind || api_version != expected.api_version {
-        return Err(if is_known(cx.kinds, &kind, &api_version) {
-            let to = format!("{}.{}", expected.package, expected.kind);
-            unhandled(&format!("converting ({version}.{kind}) to ({to}): unknown conversion"))
-        } else {
-            unhandled(&unregistered(&kind, &api_version))
-        });
-    }
-    let (value, findings) = decode::from_slice(schema().id(expected.message), &text).map_err(|e| unhandled(&e))?;
-    if !findings.is_empty() {
-        match cx.query.text("fieldValidation") {
-            "Strict" => {
-                return Err(unhandled(&format!("strict decoding error: {}", findings.join(", "))));
-            }
-            "Ignore" => {}
-            _ => cx.warnings.extend(findings),
-        }
-    }
-    Ok(value)
+    Err(Mistyped::Unhandled(expected.unhandled(&kind, &api_version, &why)))
 }
 
 /// Whether the real API server has such a kind.

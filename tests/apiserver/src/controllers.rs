@@ -15,7 +15,7 @@ use crate::json;
 use crate::kind::{DEFINITIONS, EVENTS, NAMESPACES};
 use crate::object::build;
 use crate::server::ApiServer;
-use crate::store::{Key, Object};
+use crate::store::{Key, Obj, Object};
 use crate::time::Now;
 
 /// How many objects are looked at in one call.
@@ -200,11 +200,11 @@ impl ApiServer {
     }
 
     /// Changes an object, and removes it if it waits for nothing any more.
-    pub(crate) fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut crate::store::Obj)) {
+    pub(crate) fn rewrite(&mut self, now: Now, table: usize, key: &Key, change: impl FnOnce(&mut Obj)) {
         let Some(old) = self.store.get(table, key).cloned() else {
             return;
         };
-        let mut value = old.value();
+        let mut value = Obj::clone(&old.value());
         change(&mut value);
         let meta = json::meta_mut(&mut value);
         for list in ["finalizers", "ownerReferences"] {
@@ -220,7 +220,7 @@ impl ApiServer {
             self.remove(now, &kind, &old);
             return;
         }
-        let sealed = self.seal(&kind, &mut value);
+        let sealed = self.seal(&kind, value);
         self.stats.writes += 1;
         let object = self.store.put(table, sealed);
         self.after_write(now, table, &object);

@@ -86,7 +86,7 @@ impl ApiServer {
         if cx.dry_run() {
             return Ok(self.dry_answer(201, kind, &value, 0));
         }
-        let sealed = self.seal(kind, &mut value);
+        let sealed = self.seal(kind, value);
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);

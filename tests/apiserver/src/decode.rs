@@ -24,13 +24,45 @@ pub(crate) struct Findings {
     pub(crate) warnings: Vec<String>,
     /// The first type fault, which makes the whole value unusable.
     pub(crate) fault: Option<String>,
+    type_meta: TypeMeta,
+}
+
+/// What an object says of its own type; the decoded value has it no more.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TypeMeta {
+    /// `kind`, if it is there.
+    pub(crate) kind: Option<String>,
+    /// `apiVersion`, if it is there.
+    pub(crate) api_version: Option<String>,
+    /// One of them is no text, or stands there twice.
+    pub(crate) odd: bool,
+}
+
+impl TypeMeta {
+    fn note(&mut self, key: &str, value: Value) {
+        let field = if key == "kind" { &mut self.kind } else { &mut self.api_version };
+        self.odd |= field.is_some() || !value.is_string();
+        if let Value::String(text) = value {
+            *field = Some(text);
+        }
+    }
+}
+
+/// A decoded value, and what was found besides it.
+pub(crate) struct Decoded {
+    /// In normal form.
+    pub(crate) value: Map<String, Value>,
+    /// What it said of its type.
+    pub(crate) type_meta: TypeMeta,
+    /// `unknown field "spec.x"` and `duplicate field "data.k"`, in the order of the text.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Decodes JSON text as `message`.
 ///
 /// # Errors
 /// The wording of the fault: a syntax error, or a value of the wrong type.
-pub(crate) fn from_slice(message: MessageId, text: &[u8]) -> Result<(Map<String, Value>, Vec<String>), String> {
+pub(crate) fn from_slice(message: MessageId, text: &[u8]) -> Result<Decoded, String> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let decoded = run(message, &mut deserializer)?;
     deserializer.end().map_err(|e| e.to_string())?;
@@ -41,11 +73,11 @@ pub(crate) fn from_slice(message: MessageId, text: &[u8]) -> Result<(Map<String,
 ///
 /// # Errors
 /// The wording of the fault: a value of the wrong type.
-pub(crate) fn from_value(message: MessageId, value: &Value) -> Result<(Map<String, Value>, Vec<String>), String> {
+pub(crate) fn from_value(message: MessageId, value: Value) -> Result<Decoded, String> {
     run(message, value)
 }
 
-fn run<'de, D>(message: MessageId, input: D) -> Result<(Map<String, Value>, Vec<String>), String>
+fn run<'de, D>(message: MessageId, input: D) -> Result<Decoded, String>
 where
     D: Deserializer<'de>,
     D::Error: fmt::Display,
@@ -57,11 +89,12 @@ where
     if let Some(fault) = findings.fault {
         return Err(fault);
     }
-    match decoded.map_err(|e| e.to_string())? {
-        Value::Object(map) => Ok((map, findings.warnings)),
+    let value = match decoded.map_err(|e| e.to_string())? {
+        Value::Object(map) => map,
         // `null` is an object without fields.
-        _ => Ok((zero_message(message), findings.warnings)),
-    }
+        _ => zero_message(message),
+    };
+    Ok(Decoded { value, type_meta: findings.type_meta, warnings: findings.warnings })
 }
 
 /// The value a Go struct has before anything is set.
@@ -76,7 +109,7 @@ fn complete(message: &Message, map: &mut Map<String, Value>) {
     // What is there is looked up in the message and not the other way around: objects have few of the fields they might have.
     map.retain(|key, v| {
         let named = message.position(key).map(|i| &message.fields[i]);
-        !named.is_some_and(|f| v.is_null() || f.omitempty && !f.pointer && is_omitted(f, v))
+        !named.is_some_and(|f| is_left_out(f, v))
     });
     for field in message.always() {
         if !map.contains_key(field.name)
@@ -107,6 +140,11 @@ fn absent(field: &Field) -> Option<Value> {
         Type::String => Some(Value::from("")),
         _ => Some(Value::Null),
     }
+}
+
+/// Whether a field that was given is not marshalled.
+fn is_left_out(field: &Field, v: &Value) -> bool {
+    v.is_null() || field.omitempty && !field.pointer && is_omitted(field, v)
 }
 
 fn is_omitted(field: &Field, v: &Value) -> bool {
@@ -287,6 +325,13 @@ impl<'de> Visitor<'de> for Seed<'_> {
         self.text(s)
     }
 
+    fn visit_string<E: serde::de::Error>(self, s: String) -> Result<Value, E> {
+        match self.ty {
+            Type::Any | Type::String | Type::Raw | Type::IntOrString | Type::Duration => Ok(Value::String(s)),
+            _ => self.text(&s),
+        }
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let item = match self.ty {
             Type::List(item) => item,
@@ -312,16 +357,23 @@ impl<'de> Visitor<'de> for Seed<'_> {
             Type::Any | Type::Map(_) | Type::Raw => None,
             _ => return self.mismatch("object"),
         };
+        // Of a message, which fields are there, and whether one must go again.
+        let (mut seen, mut omits) = (0, false);
         while let Some(key) = access.next_key::<String>()? {
             let path = Path::Field(self.path, &key);
+            let mut known = None;
             let (ty, owner) = match (message, self.ty) {
                 // TypeMeta is inlined into every top level object.
                 (Some(_), _) if matches!(self.path, Path::Root) && (key == "kind" || key == "apiVersion") => {
-                    access.next_value::<IgnoredAny>()?;
+                    let value = access.next_value()?;
+                    self.findings.type_meta.note(&key, value);
                     continue;
                 }
-                (Some(m), _) => match m.field(&key) {
-                    Some(f) => (&f.ty, Some(m.go_name())),
+                (Some(m), _) => match m.place(&key) {
+                    Some((place, f)) => {
+                        known = place.map(|place| (place, f));
+                        (&f.ty, Some(m.go_name()))
+                    }
                     None => {
                         self.findings.warnings.push(format!("unknown field \"{}\"", path.strict()));
                         access.next_value::<IgnoredAny>()?;
@@ -331,7 +383,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 (None, Type::Map(item)) => (&**item, self.owner),
                 (None, _) => (self.ty, self.owner),
             };
-            if map.contains_key(&key) {
+            let bit = known.map_or(0, |(place, _)| 1 << place);
+            let is_second = if bit == 0 { map.contains_key(&key) } else { seen & bit != 0 };
+            if is_second {
                 self.findings.warnings.push(format!("duplicate field \"{}\"", path.strict()));
             }
             // The path of a map's value ends with the map's name.
@@ -343,10 +397,14 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 path: strict_or(strict, value_path, ty),
                 findings: self.findings,
             })?;
+            seen |= bit;
+            omits |= known.is_some_and(|(_, field)| is_left_out(field, &value));
             map.insert(key, value);
         }
         if let Some(m) = message {
-            complete(m, &mut map);
+            if omits || !m.has_always(seen) {
+                complete(m, &mut map);
+            }
         } else if let Type::Map(item) = self.ty {
             for v in map.values_mut().filter(|v| v.is_null()) {
                 *v = zero_item(item);

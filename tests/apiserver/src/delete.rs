@@ -72,7 +72,7 @@ impl ApiServer {
             return Err(ApiError::forbidden(subject, &key.name, "this namespace may not be deleted"));
         }
         let old_value = old.value();
-        let mut value = old_value.clone();
+        let mut value = Obj::clone(&old_value);
         let pending = if kind.traits.graceful { mark_graceful(&mut value, now, options) } else { false };
         let present = path::list(&value, &["metadata", "finalizers"]).to_vec();
         let finalizers = options.finalizers(kind, &present);
@@ -89,8 +89,8 @@ impl ApiServer {
         }
         let mut current = old;
         // A pod is marked first even when it goes at once; other kinds just go.
-        if value != old_value && (stays || kind.traits.graceful) {
-            let sealed = self.seal(kind, &mut value);
+        if value != *old_value && (stays || kind.traits.graceful) {
+            let sealed = self.seal(kind, value);
             self.stats.writes += 1;
             current = self.store.put(kind.table, sealed);
             self.after_write(now, kind.table, &current);
@@ -104,8 +104,8 @@ impl ApiServer {
 
     /// Removes an object; its last state gets the version of the deletion.
     pub(crate) fn remove(&mut self, now: Now, kind: &Kind, current: &Arc<Object>) -> Arc<Object> {
-        let mut value = current.value();
-        let sealed = self.seal(kind, &mut value);
+        let value = Obj::clone(&current.value());
+        let sealed = self.seal(kind, value);
         self.stats.writes += 1;
         let last = self.store.remove(kind.table, sealed);
         self.after_remove(now, kind.table, &last);

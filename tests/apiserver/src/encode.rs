@@ -14,7 +14,10 @@ pub(crate) fn message(id: MessageId, map: &Map<String, Value>, out: &mut Vec<u8>
     for (i, v) in named {
         let field = &message.fields[i];
         separate(&mut first, out);
-        key(field.name, out);
+        // A name in Go needs no escape.
+        out.push(b'"');
+        out.extend_from_slice(field.name.as_bytes());
+        out.extend_from_slice(b"\":");
         value(&field.ty, v, out);
     }
     if message.rest.is_some() {

@@ -1,6 +1,6 @@
 //! The stored form of an object, made from its value.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use serde_json::Value;
 
@@ -20,6 +20,7 @@ pub(crate) fn build(kind: &Kind, value: &Obj, rv: u64) -> Object {
         rv,
         uid: json::meta_text(value, "uid").into(),
         json: bytes.into_boxed_slice(),
+        value: Weak::new(),
         labels: labels.map(|(k, v)| (k.as_str().into(), text(v))).collect(),
         fields: kind.fields.iter().map(|(_, path)| field_text(value, path)).collect(),
         owners: owners.filter_map(|o| o.get("uid")?.as_str()).map(Arc::from).collect(),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::body::{go_syntax_error, is_known, unregistered};
 use crate::context::{Answer, Context};
 use crate::create::{check_name, check_namespace};
+use crate::decode::Decoded;
 use crate::error::{ApiError, Cause};
 use crate::options::validate_options;
 use crate::patch::{self, PatchError};
@@ -18,7 +19,11 @@ const APPLY: &str = "application/apply-patch+yaml";
 
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-const PATCH_TYPES: [&str; 4] = ["application/json-patch+json", "application/merge-patch+json", STRATEGIC, APPLY];
+const JSON_PATCH: &str = "application/json-patch+json";
+
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+const PATCH_TYPES: [&str; 4] = [JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY];
 
 impl ApiServer {
     /// PATCH of an object or its status.
@@ -54,53 +59,13 @@ pub(crate) fn patched(
     api_version: &str,
     served: &Obj,
 ) -> Result<Obj, ApiError> {
-    let content = cx.request.header("content-type").unwrap_or_default();
     let body = &cx.request.body;
+    let parsed: Value = serde_json::from_slice(body).map_err(|e| malformed(&go_syntax_error(body, &e)))?;
+    let patch = Patch { content: cx.request.header("content-type").unwrap_or_default(), message, parsed: &parsed };
     let mut current = served.clone();
     current.insert("kind".into(), kind.into());
     current.insert("apiVersion".into(), api_version.into());
-    let malformed = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
-    let parsed: Value = serde_json::from_slice(body).map_err(|e| malformed(go_syntax_error(body, &e)))?;
-    let (result, shown): (Value, String) = if content.starts_with("application/json-patch+json") {
-        let Value::Array(operations) = &parsed else {
-            return Err(malformed("json: cannot unmarshal object into Go value of type jsonpatch.Patch".to_owned()));
-        };
-        let result = patch::json_patch(&Value::Object(current), operations).map_err(|_| ApiError::unprocessable())?;
-        let touched = touched_by(operations);
-        let shown = patched_text(message, &result, &touched);
-        (result, shown)
-    } else {
-        let Value::Object(patch_map) = &parsed else {
-            let what = match parsed {
-                Value::Array(_) => "array",
-                Value::String(_) => "string",
-                Value::Bool(_) => "bool",
-                _ => "number",
-            };
-            return Err(malformed(format!(
-                "json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
-            )));
-        };
-        if content.starts_with("application/merge-patch+json") {
-            let mut result = Value::Object(current);
-            patch::merge(&mut result, &parsed);
-            let shown = patched_text(message, &result, &parsed);
-            (result, shown)
-        } else {
-            patch::strategic(message, &mut current, patch_map).map_err(|e| match e {
-                PatchError::Inapplicable => ApiError::unprocessable(),
-                PatchError::NoMergeKey { item, key } => {
-                    ApiError::internal(format!("map: {} does not contain declared merge key: {key}", go_text(&item)))
-                }
-                PatchError::Malformed(why) => ApiError::bad_request(why),
-            })?;
-            (Value::Object(current), go_text(&parsed))
-        }
-    };
-    let invalid = |why: &str| {
-        let cause = Cause::invalid("patch", &shown.as_str().into(), why);
-        ApiError::invalid("", "", "", &[cause])
-    };
+    let result = patch.apply(current)?;
     let (got_kind, got_version) = (
         result.get("kind").and_then(Value::as_str).unwrap_or_default(),
         result.get("apiVersion").and_then(Value::as_str).unwrap_or_default(),
@@ -113,19 +78,85 @@ pub(crate) fn patched(
         } else {
             unregistered(got_kind, got_version)
         };
-        return Err(invalid(&why));
+        return Err(patch.invalid(&result, &why));
     }
-    let (value, findings) = decode::from_value(message, &result).map_err(|e| invalid(&e))?;
-    if !findings.is_empty() {
+    // What is wrong with the result is told along with it, which decoding uses up.
+    let again = |why: &str| {
+        let mut current = served.clone();
+        current.insert("kind".into(), kind.into());
+        current.insert("apiVersion".into(), api_version.into());
+        match patch.apply(current) {
+            Ok(result) => patch.invalid(&result, why),
+            Err(error) => error,
+        }
+    };
+    let Decoded { value, warnings, .. } = decode::from_value(message, result).map_err(|e| again(&e))?;
+    if !warnings.is_empty() {
         match cx.query.text("fieldValidation") {
             "Strict" => {
-                return Err(invalid(&format!("strict decoding error: {}", findings.join(", "))));
+                return Err(again(&format!("strict decoding error: {}", warnings.join(", "))));
             }
             "Ignore" => {}
-            _ => cx.warnings.extend(findings),
+            _ => cx.warnings.extend(warnings),
         }
     }
     Ok(value)
+}
+
+/// A patch of an object of a message.
+struct Patch<'a> {
+    content: &'a str,
+    message: usize,
+    parsed: &'a Value,
+}
+
+impl Patch<'_> {
+    fn apply(&self, mut current: Obj) -> Result<Value, ApiError> {
+        if self.content.starts_with(JSON_PATCH) {
+            let Value::Array(operations) = self.parsed else {
+                return Err(malformed("json: cannot unmarshal object into Go value of type jsonpatch.Patch"));
+            };
+            return patch::json_patch(&Value::Object(current), operations).map_err(|_| ApiError::unprocessable());
+        }
+        let Value::Object(patch_map) = self.parsed else {
+            let what = match self.parsed {
+                Value::Array(_) => "array",
+                Value::String(_) => "string",
+                Value::Bool(_) => "bool",
+                _ => "number",
+            };
+            let why = format!("json: cannot unmarshal {what} into Go value of type map[string]interface {{}}");
+            return Err(malformed(&why));
+        };
+        if self.content.starts_with(MERGE_PATCH) {
+            let mut result = Value::Object(current);
+            patch::merge(&mut result, self.parsed);
+            return Ok(result);
+        }
+        patch::strategic(self.message, &mut current, patch_map).map_err(|e| match e {
+            PatchError::Inapplicable => ApiError::unprocessable(),
+            PatchError::NoMergeKey { item, key } => {
+                ApiError::internal(format!("map: {} does not contain declared merge key: {key}", go_text(&item)))
+            }
+            PatchError::Malformed(why) => ApiError::bad_request(why),
+        })?;
+        Ok(Value::Object(current))
+    }
+
+    /// What is wrong with the result of the patch.
+    fn invalid(&self, result: &Value, why: &str) -> ApiError {
+        let shown = match self.parsed {
+            Value::Array(operations) => patched_text(self.message, result, &touched_by(operations)),
+            parsed if self.content.starts_with(MERGE_PATCH) => patched_text(self.message, result, parsed),
+            parsed => go_text(parsed),
+        };
+        let cause = Cause::invalid("patch", &shown.as_str().into(), why);
+        ApiError::invalid("", "", "", &[cause])
+    }
+}
+
+fn malformed(why: &str) -> ApiError {
+    ApiError::bad_request(format!("error decoding patch: {why}"))
 }
 
 /// A tree of the places that JSON patch operations touch.

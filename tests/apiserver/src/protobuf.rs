@@ -4,6 +4,8 @@
 //! Values are converted from and to the normal form of JSON. As the Go code does, scalars that are no
 //! pointers are written even when they are zero, and fields go by rising tag.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -61,7 +63,7 @@ pub(crate) fn list_envelope(
     api_version: &str,
     id: MessageId,
     metadata: &Obj,
-    items: &[Obj],
+    items: &[Arc<Obj>],
     out: &mut Vec<u8>,
 ) {
     let mut raw = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
     let one = Quantity::from_count(1);
     let mut charges = Vec::new();
     for quota in quotas {
-        let mut state = quota.value();
+        let mut state = Obj::clone(&quota.value());
         let status = |key: &str, name: &str| json::at(&state, &["status", key, name]).and_then(Value::as_str);
         let limited: Vec<String> = counted_as(cx).into_iter().filter(|n| status("hard", n).is_some()).collect();
         if limited.is_empty() {
@@ -101,7 +101,7 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
             };
             managed::record_update(&quotas, Some(&before), &mut state, &writer);
         }
-        let sealed = server.seal(&quotas, &mut state);
+        let sealed = server.seal(&quotas, state);
         server.store.put(QUOTAS, sealed);
         server.wake_table(QUOTAS);
     }

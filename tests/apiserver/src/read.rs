@@ -156,7 +156,8 @@ impl ApiServer {
     pub(crate) fn cached_version(&self, cx: &Context<'_>) -> Option<u64> {
         let replicas = self.faults.replicas();
         let version = replicas.version(replicas.serving(cx.request))?;
-        let oldest = self.store.table(cx.kind().table).oldest_snapshot();
+        let table = self.store.table(cx.kind().table);
+        let oldest = table.oldest_snapshot().max(table.oldest_watch());
         Some(version.max(oldest)).filter(|version| *version < self.store.rv())
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn object_json<'a>(kind: &Kind, object: &'a Object) -> Cow<'a, [u8]> 
     match kind.convert {
         None => Cow::Borrowed(&object.json),
         Some(c) => {
-            let value = (c.from_stored)(object.value());
+            let value = (c.from_stored)(Obj::clone(&object.value()));
             let mut out = Vec::with_capacity(object.json.len());
             encode::message(kind.message(), &value, &mut out);
             Cow::Owned(out)
@@ -73,10 +73,10 @@ pub(crate) fn object_json<'a>(kind: &Kind, object: &'a Object) -> Cow<'a, [u8]> 
 }
 
 /// The value of an object as this kind.
-pub(crate) fn object_value(kind: &Kind, object: &Object) -> Obj {
+pub(crate) fn object_value(kind: &Kind, object: &Object) -> Arc<Obj> {
     match kind.convert {
         None => object.value(),
-        Some(c) => (c.from_stored)(object.value()),
+        Some(c) => Arc::new((c.from_stored)(Obj::clone(&object.value()))),
     }
 }
 
@@ -197,9 +197,9 @@ fn write_list(list: &List, media: &mut Media, cx: &Context<'_>, out: &mut Vec<u8
         (kind.list_kind(), kind.api_version())
     };
     if media.encoding == Encoding::Protobuf {
-        let (id, values): (_, Vec<Obj>) = if partial_list {
+        let (id, values): (_, Vec<Arc<Obj>>) = if partial_list {
             let id = schema::schema().id("meta.PartialObjectMetadata");
-            (id, list.items.iter().map(|o| partial(&o.value())).collect())
+            (id, list.items.iter().map(|o| Arc::new(partial(&o.value()))).collect())
         } else {
             (kind.message(), list.items.iter().map(|o| object_value(kind, o)).collect())
         };

@@ -6,8 +6,9 @@
 //! Kubernetes 1.36.2 (their `json`, `protobuf` and `patchStrategy` tags and `+listType` markers). `schema/open.txt` adds the
 //! objects that have no known shape.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
+
+use hashbrown::HashMap;
 
 /// Index of a [`Message`] in the [`Schema`].
 pub(crate) type MessageId = usize;
@@ -72,11 +73,19 @@ pub(crate) struct Message {
     by_name: HashMap<&'static str, usize>,
     /// Which fields are there even if nobody gave them a value.
     always: Vec<usize>,
+    /// The same, a bit for each.
+    always_mask: u128,
 }
 
 impl Message {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        self.position(name).map(|i| &self.fields[i]).or(self.rest.as_ref())
+        self.place(name).map(|(_, field)| field)
+    }
+
+    /// A field, and which of the named ones it is, if it is one.
+    pub(crate) fn place(&self, name: &str) -> Option<(Option<usize>, &Field)> {
+        let named = self.position(name).map(|i| (Some(i), &self.fields[i]));
+        named.or_else(|| self.rest.as_ref().map(|rest| (None, rest)))
     }
 
     /// Which of the fields it is that has this name.
@@ -87,6 +96,11 @@ impl Message {
     /// The fields that are there even if nobody gave them a value.
     pub(crate) fn always(&self) -> impl Iterator<Item = &Field> {
         self.always.iter().map(|i| &self.fields[*i])
+    }
+
+    /// Whether all fields that are always there are among those whose bits are set.
+    pub(crate) fn has_always(&self, fields: u128) -> bool {
+        self.always_mask & !fields == 0
     }
 
     /// The Go name of the struct, without its package.
@@ -132,6 +146,7 @@ impl Schema {
                     rest,
                     by_name: HashMap::new(),
                     always: Vec::new(),
+                    always_mask: 0,
                 });
                 continue;
             }
@@ -172,6 +187,8 @@ impl Schema {
         for m in &mut messages {
             m.by_name = m.fields.iter().enumerate().map(|(i, f)| (f.name, i)).collect();
             m.always = (0..m.fields.len()).filter(|i| m.fields[*i].is_always_there()).collect();
+            assert!(m.fields.len() <= 128, "a bit for each field");
+            m.always_mask = m.always.iter().map(|i| 1 << i).sum();
         }
         Self { messages, ids }
     }

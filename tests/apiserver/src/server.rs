@@ -100,7 +100,7 @@ impl ApiServer {
         let mut server = Self {
             rng: config.seed,
             config,
-            kinds: Arc::new(Kinds::built_in()),
+            kinds: Kinds::built_in(),
             store,
             watches: BTreeMap::new(),
             next_watch: 1,
@@ -266,10 +266,12 @@ impl ApiServer {
     }
 
     /// Turns a value in the form of its table into an object with the next version.
-    pub(crate) fn seal(&mut self, kind: &Kind, value: &mut Obj) -> Object {
+    pub(crate) fn seal(&mut self, kind: &Kind, mut value: Obj) -> Object {
         let rv = self.store.next_rv();
-        json::meta_mut(value).insert("resourceVersion".into(), rv.to_string().into());
-        build(kind, value, rv)
+        json::meta_mut(&mut value).insert("resourceVersion".into(), rv.to_string().into());
+        let object = build(kind, &value, rv);
+        debug_assert_eq!(*object.value(), value, "a value is in the form of its table");
+        Object { value: self.store.keep(value), ..object }
     }
 
     /// When [`Self::handle_timeout`] must be called next, on the monotonic clock.

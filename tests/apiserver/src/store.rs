@@ -5,12 +5,16 @@
 //! state with the history undone.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use hashbrown::HashMap;
 use serde_json::{Map, Value};
+
+/// How many values of objects are kept.
+const RECENT: usize = 256;
 
 /// An object as a JSON map without `kind` and `apiVersion`.
 pub(crate) type Obj = Map<String, Value>;
@@ -59,6 +63,8 @@ pub(crate) struct Object {
     pub(crate) uid: Arc<str>,
     /// JSON without `kind` and `apiVersion`.
     pub(crate) json: Box<[u8]>,
+    /// The same as a value, as long as the store keeps it.
+    pub(crate) value: Weak<Obj>,
     pub(crate) labels: Vec<(Box<str>, Box<str>)>,
     /// The values of the kind's selectable fields, in its order.
     pub(crate) fields: Vec<Box<str>>,
@@ -69,9 +75,10 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// The object as a value.
-    pub(crate) fn value(&self) -> Obj {
-        serde_json::from_slice(&self.json).expect("the store holds JSON objects it wrote itself")
+    /// The object as a value: that of a recent write is at hand, others are read anew.
+    pub(crate) fn value(&self) -> Arc<Obj> {
+        let read = || serde_json::from_slice(&self.json).expect("the store holds JSON objects it wrote itself");
+        self.value.upgrade().unwrap_or_else(|| Arc::new(read()))
     }
 }
 
@@ -162,6 +169,11 @@ impl Table {
         self.snapshot_floor
     }
 
+    /// The oldest version that a watch can begin at: a cache that begins anew begins there.
+    pub(crate) fn oldest_watch(&self) -> u64 {
+        self.watch_floor
+    }
+
     /// An object as it was at version `rv`, which is no older than [`Self::oldest_snapshot`].
     pub(crate) fn object_at(&self, key: &Key, rv: u64) -> Option<&Arc<Object>> {
         let later = self.history.iter().rev().take_while(|e| e.rv > rv).filter(|e| e.object.key == *key);
@@ -220,6 +232,8 @@ pub(crate) struct Store {
     uids: HashMap<Arc<str>, (usize, Key)>,
     /// Dependents by the uid of their owner.
     dependents: HashMap<Arc<str>, BTreeSet<(usize, Key)>>,
+    /// The values of the objects that were written last, so that what is written again and again need not be read each time.
+    recent: VecDeque<Arc<Obj>>,
     /// The time of the writes that come.
     now: Duration,
 }
@@ -233,6 +247,7 @@ impl Store {
             history_bound: history_bound.max(1),
             uids: HashMap::new(),
             dependents: HashMap::new(),
+            recent: VecDeque::new(),
             now: Duration::ZERO,
         }
     }
@@ -246,6 +261,17 @@ impl Store {
     pub(crate) fn next_rv(&mut self) -> u64 {
         self.rv += 1;
         self.rv
+    }
+
+    /// Keeps the value of an object that is written, until some more have been.
+    pub(crate) fn keep(&mut self, value: Obj) -> Weak<Obj> {
+        if self.recent.len() >= RECENT {
+            self.recent.pop_front();
+        }
+        let value = Arc::new(value);
+        let kept = Arc::downgrade(&value);
+        self.recent.push_back(value);
+        kept
     }
 
     pub(crate) fn table(&self, table: usize) -> &Table {

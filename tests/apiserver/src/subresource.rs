@@ -52,7 +52,7 @@ pub(crate) fn scale_of(kind: &Kind, value: &Obj) -> Obj {
         "spec": { "replicas": count(custom.map(|c| &c.replicas), ["spec", "replicas"]) },
         "status": { "replicas": count(custom.map(|c| &c.status_replicas), ["status", "replicas"]), "selector": selector },
     });
-    decode::from_value(schema().id("autoscaling.Scale"), &scale).map(|(v, _)| v).unwrap_or_default()
+    decode::from_value(schema().id("autoscaling.Scale"), scale).map(|decoded| decoded.value).unwrap_or_default()
 }
 
 /// The Scale of the workload in an answer.
@@ -128,7 +128,7 @@ impl ApiServer {
             return Err(ApiError::conflict(kind.subject(), &old.key.name, &why));
         }
         let before = old.value();
-        let mut value = before.clone();
+        let mut value = Obj::clone(&before);
         let usual = ["spec".to_owned(), "replicas".to_owned()];
         let place = kind.custom.as_ref().map_or(&usual[..], |c| &c.scale.replicas);
         if let Some((last, above)) = place.split_last() {
@@ -166,7 +166,7 @@ impl ApiServer {
             return Err(ApiError::internal(text));
         }
         let old = self.find(cx)?;
-        let mut value = old.value();
+        let mut value = Obj::clone(&old.value());
         let refuse =
             |why: &str| ApiError::conflict(Subject { group: "", resource: "pods/binding" }, &cx.place.name, why);
         if path::meta(&value).contains_key("deletionTimestamp") {
@@ -208,7 +208,7 @@ impl ApiServer {
         let mut options = DeleteOptions::from_value(&options)?;
         options.dry_run |= cx.dry_run();
         let old = self.find(cx)?;
-        let mut value = old.value();
+        let mut value = Obj::clone(&old.value());
         let bound = !path::text(&value, &["spec", "nodeName"]).is_empty();
         if bound && !options.dry_run && !path::meta(&value).contains_key("deletionTimestamp") {
             let time = rfc3339(cx.now.wall);

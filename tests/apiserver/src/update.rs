@@ -89,11 +89,14 @@ impl ApiServer {
         &mut self,
         cx: &mut Context<'_>,
         old: &Arc<Object>,
-        old_served: Obj,
+        old_served: Arc<Obj>,
         value: Obj,
     ) -> Result<Answer, ApiError> {
         let kind = cx.kind();
-        let old_value = to_stored(kind, old_served);
+        let old_value = match kind.convert {
+            None => old_served,
+            Some(c) => Arc::new((c.to_stored)(Obj::clone(&old_served))),
+        };
         let mut value = to_stored(kind, value);
         let strategy = &kind.strategy;
         match cx.place.sub {
@@ -146,7 +149,7 @@ impl ApiServer {
             }
             return Ok(Answer::Object { status: 200, object: Arc::new(candidate) });
         }
-        let sealed = self.seal(kind, &mut value);
+        let sealed = self.seal(kind, value);
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);

@@ -205,6 +205,40 @@ fn a_replica_older_than_the_history_has_the_oldest_that_is_known() {
 }
 
 #[test]
+fn a_replica_that_was_restarted_has_nothing_older_than_its_beginning() {
+    let mut scene = Scene::new();
+    let old = scene.write("a", "1");
+    let newer = scene.write("b", "1");
+    scene.lag(Some(old));
+    scene.api.restart();
+    scene.delete("a");
+    assert_eq!(scene.list("?resourceVersion=0"), (vec!["a".to_owned(), "b".to_owned()], newer));
+    let watch =
+        scene.watch("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1&resourceVersion=0");
+    let begun = scene.frames(watch);
+    assert_eq!(begun, ["ADDED \"a\"".to_owned(), "ADDED \"b\"".to_owned(), format!("BOOKMARK \"{newer}\"")]);
+    // Nothing that has happened since it began is lost.
+    scene.lag(None);
+    assert_eq!(scene.frames(watch), ["DELETED \"a\""]);
+}
+
+#[test]
+fn a_replica_sends_no_bookmark_that_is_older_than_the_watch() {
+    let mut scene = Scene::new();
+    let old = scene.write("a", "1");
+    let newer = scene.write("b", "1");
+    scene.lag(Some(old));
+    // A client that another replica has served before.
+    let watch = scene.watch(&format!("resourceVersion={newer}&allowWatchBookmarks=1&timeoutSeconds=600"));
+    scene.now.monotonic += Duration::from_secs(61);
+    scene.api.handle_timeout(scene.now);
+    assert!(scene.frames(watch).is_empty());
+    scene.lag(None);
+    scene.write("c", "1");
+    assert_eq!(scene.frames(watch), ["ADDED \"c\""]);
+}
+
+#[test]
 fn what_has_changed_is_told_in_order_whoever_lags() {
     let mut scene = Scene::new();
     let first = scene.write("a", "1");

@@ -78,7 +78,7 @@ impl DeleteOptions {
                 "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
             )));
         }
-        Ok(decode::from_value(id, &body).map_err(ApiError::bad_request)?.0)
+        Ok(decode::from_value(id, body).map_err(ApiError::bad_request)?.value)
     }
 
     pub(crate) fn from_value(value: &Obj) -> Result<Self, ApiError> {

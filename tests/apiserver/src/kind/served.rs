@@ -1,6 +1,6 @@
 //! The kinds that are served now.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::{DEFINITIONS, Kind, NAMESPACES, Sub, TABLES, kinds};
 use crate::request::{Place, Route};
@@ -15,10 +15,13 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    pub(crate) fn built_in() -> Self {
-        let mut kinds = Self { list: Vec::new(), next_id: 0 };
-        kinds::built_in().into_iter().for_each(|kind| kinds.push(kind));
-        kinds
+    pub(crate) fn built_in() -> Arc<Self> {
+        static BUILT_IN: LazyLock<Arc<Kinds>> = LazyLock::new(|| {
+            let mut kinds = Kinds { list: Vec::new(), next_id: 0 };
+            kinds::built_in().into_iter().for_each(|kind| kinds.push(kind));
+            Arc::new(kinds)
+        });
+        Arc::clone(&BUILT_IN)
     }
 
     fn push(&mut self, kind: Kind) {

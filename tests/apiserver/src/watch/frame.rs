@@ -24,7 +24,7 @@ pub(super) fn json_frame(event: &str, object: &[u8], out: &mut Vec<u8>) {
 }
 
 pub(super) fn at_version(kind: &Kind, object: &Object, rv: u64) -> Object {
-    let mut value = object.value();
+    let mut value = Obj::clone(&object.value());
     path::meta_mut(&mut value).insert("resourceVersion".into(), rv.to_string().into());
     build(kind, &value, rv)
 }
