@@ -120,6 +120,10 @@ impl Known {
             }
             let mut note = |pod: &Option<Rc<Pod>>, gains: bool| {
                 let Some(pod) = pod else { return };
+                if gains {
+                    // It was taken before that, if it was.
+                    self.taken.remove(&pod.metadata.uid);
+                }
                 let book = if gains { &mut self.given } else { &mut self.taken };
                 match by {
                     Some(by) => book.insert(pod.metadata.uid.clone(), by),
@@ -207,4 +211,38 @@ struct OwnerName {
     #[serde(default)]
     name: String,
     uid: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(owner: Option<&str>) -> Option<Rc<Pod>> {
+        let owners = owner
+            .map_or_else(String::new, |uid| format!(r#"{{"kind": "ReplicaSet", "uid": "{uid}", "controller": true}}"#));
+        let metadata = format!(
+            r#"{{"uid": "p", "resourceVersion": "7", "creationTimestamp": "2027-01-15T08:00:00Z", "ownerReferences": [{owners}]}}"#
+        );
+        Some(Rc::new(serde_json::from_str(&format!(r#"{{"metadata": {metadata}}}"#)).unwrap()))
+    }
+
+    #[test]
+    fn a_pod_that_was_released_and_adopted_again_is_not_taken() {
+        let mut known = Known::default();
+        let exchange = |call| Exchange {
+            at: Instant::ZERO,
+            client: ClientId(0),
+            call: CallId(call),
+            request: Request::get("/".into()),
+            status: 200,
+            body: Vec::new(),
+        };
+        let mut change = |call, before, after| {
+            let pods = vec![Changed { key: "default/p".into(), before, after }];
+            known.note_changes(&Changes { pods, sets: Vec::new(), exchange: Some(&exchange(call)) });
+            (known.given.get("p").map(|by| by.1), known.taken.get("p").map(|by| by.1))
+        };
+        assert_eq!(change(1, pod(Some("s")), pod(None)), (None, Some(CallId(1))));
+        assert_eq!(change(2, pod(None), pod(Some("s"))), (Some(CallId(2)), None));
+    }
 }
