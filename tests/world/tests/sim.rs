@@ -1,6 +1,8 @@
 //! Seeds of every profile hold, and run twice they go the same way.
 
-use sanskube_world::sim::{Coverage, Plan, Profile, run, shrink};
+use std::time::Duration;
+
+use sanskube_world::sim::{Action, Coverage, Fault, Plan, Profile, run, shrink};
 
 /// Runs seeds, each of which must hold.
 fn hold(profile: Profile, seeds: u64) -> Coverage {
@@ -64,6 +66,20 @@ fn a_seed_goes_the_same_way_twice() {
             assert_eq!(run(&plan, false).digest, one.digest, "a trace changes nothing");
         }
     }
+}
+
+#[test]
+fn managers_without_an_election_contradict_each_other_no_faster_than_their_clients_allow() {
+    // Both look after the same pods, and one of them has a watch that has fallen silent.
+    let mut plan = Plan::draw(1367, Profile::All);
+    assert!(plan.setup.lacks_election() && plan.setup.overlap);
+    plan.setup.delay = Duration::from_millis(1);
+    let silence = Action::Fault(Fault::Silence { who: 1, line: 5 });
+    assert!(plan.actions.iter().any(|(_, action)| *action == silence), "{plan:?}");
+    let outcome = run(&plan, false);
+    assert_eq!(outcome.violation, None);
+    // They do contradict each other.
+    assert!((2_000..50_000).contains(&outcome.steps), "{} steps", outcome.steps);
 }
 
 #[test]

@@ -48,6 +48,13 @@ pub struct Setup {
     pub pace: Duration,
 }
 
+impl Setup {
+    /// Whether there are several managers that do not elect a leader, as nobody should have them.
+    pub fn lacks_election(&self) -> bool {
+        self.managers > 1 && !self.election
+    }
+}
+
 /// Draws from a seed.
 struct Dice(SplitMix64);
 
@@ -91,7 +98,7 @@ impl Plan {
             overlap: dice.one_in(6),
             tight: dice.one_in(4),
             delay: MILLI * dice.pick(&[1, 5, 20, 100]),
-            // Several that do not elect a leader, one of which is behind, contradict each other as fast as they can.
+            // Of several that do not elect a leader one that is behind contradicts the others until its watch ends.
             watch: Duration::from_secs(if many && !leader { 10 } else { dice.pick(&[10, 30, 120]) }),
             history: dice.pick(&[64, 1000]),
             slowly: dice.one_in(2),

@@ -8,7 +8,7 @@ use sanskube::delta::{InOrderFifo, Queue};
 use sanskube::election;
 use sanskube::informer::Informer;
 use sanskube::limits::Limits;
-use sanskube::manager::{Config, Manager};
+use sanskube::manager::{ClientLimits, Config, Manager};
 use sanskube::object::Resource;
 use sanskube::reflector;
 use sanskube::store::Store;
@@ -325,7 +325,11 @@ impl Run {
             seed,
             ..election::Config::new("kube-system", "sanskube", format!("m{}", self.started))
         });
-        let config = Config { election, watch_list, seed, limits: limits(&self.plan.setup), ..Config::default() };
+        // Several that do not elect a leader, one of which is behind, contradict each other as fast as they may: as fast as in
+        // kube-controller-manager.
+        let client_limits = self.plan.setup.lacks_election().then(ClientLimits::default);
+        let limits = limits(&self.plan.setup);
+        let config = Config { client_limits, election, watch_list, seed, limits, ..Config::default() };
         let id = self.start(Member::Manager(Box::new(Manager::new(&config))));
         self.managers.push(id);
     }

@@ -7,13 +7,20 @@ use super::run::run;
 
 /// How many runs are spent at most.
 const RUNS: u32 = 2000;
+/// How many steps these may take together: less than a minute's worth, also of runs that do not end by themselves.
+const STEPS: u64 = 5_000_000;
 
-/// The smallest plan found that breaks the same rule: fewer deeds, a plainer world, deeds that come sooner.
+/// The smallest plan found, within bounds, that breaks the same rule: fewer deeds, a plainer world, deeds that come sooner.
 pub fn shrink(plan: &Plan, rule: &str) -> Plan {
-    let mut runs = 0;
+    let (mut runs, mut steps) = (0, 0);
     let mut fails = |plan: &Plan| {
+        if runs >= RUNS || steps >= STEPS {
+            return false;
+        }
+        let outcome = run(plan, false);
         runs += 1;
-        runs <= RUNS && run(plan, false).violation.is_some_and(|violation| violation.rule == rule)
+        steps += outcome.steps;
+        outcome.violation.is_some_and(|violation| violation.rule == rule)
     };
     let mut best = plan.clone();
     loop {
