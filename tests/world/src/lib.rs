@@ -6,6 +6,7 @@
 
 pub mod check;
 mod client;
+mod digest;
 mod disturb;
 pub mod explore;
 mod member;

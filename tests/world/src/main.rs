@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 
 use sanskube_world::sim::{Coverage, Plan, Profile, run, shrink};
 
+/// Half of a run is small objects that come and go.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const HELP: &str = "\
 Runs the simulation: an API server, controllers, users and faults, in virtual time, under checks after every step.
 

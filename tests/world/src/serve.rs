@@ -14,7 +14,7 @@ const FRAMES: usize = 64 << 10;
 
 impl<M: Machine> World<M> {
     /// A request has arrived at the server.
-    pub(crate) fn serve(&mut self, client: ClientId, call: Call) {
+    pub(crate) fn serve(&mut self, client: ClientId, call: &Call) {
         if !self.reachable {
             return self.answer(client, call.id, Part::Failed(Failure::Refused), Duration::ZERO);
         }
@@ -43,17 +43,16 @@ impl<M: Machine> World<M> {
         }
     }
 
-    fn respond(&mut self, client: ClientId, call: Call, response: Response, later: Duration) {
+    fn respond(&mut self, client: ClientId, call: &Call, response: Response, later: Duration) {
         self.answer(client, call.id, Part::Head(head_of(&response)), later);
         self.answer(client, call.id, Part::Body(response.body.clone()), later);
         self.answer(client, call.id, Part::End, later);
         self.record(client, call, response.status, response.body);
     }
 
-    fn record(&mut self, client: ClientId, call: Call, status: u16, body: Vec<u8>) {
-        let Call { id, request, .. } = call;
+    fn record(&mut self, client: ClientId, call: &Call, status: u16, body: Vec<u8>) {
         let at = self.now.instant;
-        self.exchanges.push(Exchange { at, client, call: id, request, status, body });
+        self.exchanges.push(Exchange { at, client, call: call.id, request: call.request.clone(), status, body });
     }
 
     /// Sends a part of an answer, behind what was sent before on the same connection.

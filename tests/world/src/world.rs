@@ -1,7 +1,7 @@
 //! The world: who is in it, and what happens next.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use sanskube::machine::{Answer, Input, Machine, Output, Part};
@@ -12,6 +12,7 @@ use sanskube_apiserver::{ApiServer, Reply, Response, WatchId};
 use serde_json::Value;
 
 use crate::client::{Client, ClientId, Clock, Line};
+use crate::digest::Digest;
 use crate::network::Network;
 
 /// A request of a controller that the server has answered.
@@ -77,7 +78,7 @@ pub struct World<M> {
     /// Those that are killed before anything else happens.
     doomed: Vec<ClientId>,
     last: Happening,
-    digest: DefaultHasher,
+    digest: Digest,
 }
 
 #[derive(Clone, Debug)]
@@ -105,7 +106,7 @@ impl<M: Machine> World<M> {
             begun: Vec::new(),
             doomed: Vec::new(),
             last: Happening::Nothing,
-            digest: DefaultHasher::new(),
+            digest: Digest::default(),
         }
     }
 
@@ -319,7 +320,7 @@ impl<M: Machine> World<M> {
                 if taken { Happening::Answered(client, answer) } else { Happening::Lost(client, answer) }
             }
             Delivery::Request(client, call) => {
-                self.serve(client, call.clone());
+                self.serve(client, &call);
                 Happening::Served(client, call)
             }
         }
