@@ -18,6 +18,8 @@ pub struct Token {
 pub struct Config {
     /// Seed of uids and of the suffixes of generated names. Same seed, same names.
     pub seed: u64,
+    /// Whether uids and the suffixes of generated names count up instead, so that their order is that in which objects are made.
+    pub names_in_order: bool,
     /// The resource version to begin with; each write has the next one. All older ones are forgotten. A server that takes the place of
     /// another one, and has none of its objects, begins later than that one has come to, so that its clients notice.
     pub first_version: u64,
@@ -51,6 +53,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             seed: 0,
+            names_in_order: false,
             first_version: 1000,
             history: 10_000,
             managed_fields: true,

@@ -81,6 +81,22 @@ impl<T> History<T> {
         self.states.values().flatten().filter_map(|(_, state)| state.as_deref()).map(what).collect()
     }
 
+    /// What has changed after a version, in order: the version, the key, and whether there is an object from then on.
+    pub fn changes_after(&self, version: u64) -> Vec<(u64, &str, bool)> {
+        let mut changes: Vec<(u64, &str, bool)> = Vec::new();
+        for (key, states) in &self.states {
+            let next = states.partition_point(|(since, _)| *since <= version);
+            changes.extend(states[next..].iter().map(|(since, state)| (*since, key.as_str(), state.is_some())));
+        }
+        changes.sort_unstable();
+        changes
+    }
+
+    /// The keys of all objects that there have been.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.states.keys().map(String::as_str)
+    }
+
     /// The objects that there are.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Rc<T>)> {
         self.states.keys().filter_map(|key| Some((key.as_str(), self.now(key)?)))

@@ -18,6 +18,7 @@ mod writes;
 use std::any::Any;
 use std::fmt;
 
+pub(crate) use cache::version_of;
 pub use history::{Changed, History};
 pub use known::{Known, Sent, SyncView};
 pub use objects::{Metadata, Pod, Set, SetStatus};
@@ -65,6 +66,8 @@ pub struct Check {
     /// What controllers knew when they asked for what.
     pub known: Known,
     limits: sanskube::limits::Limits,
+    /// The version up to which the truth was read.
+    read_up_to: u64,
 }
 
 /// What a step has changed, and who asked for it if a controller did.
@@ -78,13 +81,23 @@ pub(crate) struct Changes<'a> {
 impl Check {
     /// Checks of a world that has just begun, whose controllers have these limits.
     pub fn new(limits: sanskube::limits::Limits) -> Self {
-        Self { pods: History::new("pods"), sets: History::new("replicasets"), known: Known::default(), limits }
+        let (pods, sets) = (History::new("pods"), History::new("replicasets"));
+        Self { pods, sets, known: Known::default(), limits, read_up_to: 0 }
     }
 
     /// Takes what a user or a fault has done, which no rule is about. To be called after each such deed.
     pub fn read(&mut self, world: &World<Member>) {
-        let changes = Changes { pods: self.pods.read(world.api()), sets: self.sets.read(world.api()), exchange: None };
-        self.known.note_changes(&changes);
+        let (pods, sets) = self.read_truth(world);
+        self.known.note_changes(&Changes { pods, sets, exchange: None });
+    }
+
+    /// What has changed since this was last asked.
+    fn read_truth(&mut self, world: &World<Member>) -> (Vec<Changed<Pod>>, Vec<Changed<Set>>) {
+        let version = world.api().resource_version();
+        if std::mem::replace(&mut self.read_up_to, version) == version {
+            return (Vec::new(), Vec::new());
+        }
+        (self.pods.read(world.api()), self.sets.read(world.api()))
     }
 
     /// Checks everything after a step.
@@ -94,19 +107,23 @@ impl Check {
     pub fn after_step(&mut self, world: &mut World<Member>) -> Result<(), Violation> {
         let exchanges = world.take_exchanges();
         let exchange = exchanges.first().filter(|_| matches!(world.last(), Happening::Served(..)));
-        let changes = Changes { pods: self.pods.read(world.api()), sets: self.sets.read(world.api()), exchange };
+        let (pods, sets) = self.read_truth(world);
+        let changes = Changes { pods, sets, exchange };
         if let Some(exchange) = exchange {
             self.known.note_exchange(exchange);
             self.check_writes(exchange, &changes)?;
         }
         self.known.note_changes(&changes);
-        match world.last().clone() {
+        let client = match world.last() {
             Happening::Answered(client, answer) => {
-                self.known.note_answer(client, &answer);
-                self.check_client(client, world)?;
+                self.known.note_answer(*client, answer);
+                Some(*client)
             }
-            Happening::Timeout(client) => self.check_client(client, world)?,
-            Happening::Lost(..) | Happening::Nothing | Happening::Served(..) | Happening::Server => {}
+            Happening::Timeout(client) => Some(*client),
+            Happening::Lost(..) | Happening::Nothing | Happening::Served(..) | Happening::Server => None,
+        };
+        if let Some(client) = client {
+            self.check_client(client, world)?;
         }
         calls::check(world)?;
         leader::check(world)

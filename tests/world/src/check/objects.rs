@@ -39,6 +39,8 @@ pub struct Metadata {
     /// `metadata.labels`
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// `metadata.creationTimestamp`
+    pub creation_timestamp: String,
     /// `metadata.deletionTimestamp`
     pub deletion_timestamp: Option<String>,
     #[serde(default)]

@@ -1,54 +1,81 @@
-//! What makes two states one: a text of all that matters, with names, uids and versions by their order.
+//! What makes two states one: a text of all that decides what can happen, with names in place of what only tells things apart.
 //!
-//! The text has in it what the server holds, what the controller holds (its `Debug` shows expectations, the guard, the queue and the syncs under way), and
-//! what is under way. Versions, uids and generated names are replaced by their rank among those that the text has, which keeps every comparison that
-//! the controller could make. Each version that is mentioned has its object in the text, too. Left out are times, counters that only measure, and how often a
-//! key has failed: they decide when something is done, and the exploration tries every time.
+//! The text has in it what the server holds, what the controller holds (its `Debug` shows the queue, the syncs under way and the reflectors; expectations
+//! and the guard are added), what is under way, and what the server would tell a watch that begins where a cache has come to. Two states with the same
+//! text have the same futures, but for names, because
+//!
+//! * **versions** are compared by the controller in two ways only. The version of an object is compared for equality, with another version of the same
+//!   object: it is named by its place among those of that object that the text mentions, each of which is in the text with what the object was then. The
+//!   version of a cache is compared with what was written: in its place stands how many of the changes that the cache has yet to see it takes to get
+//!   there.
+//! * **names and uids** decide only by their order, and are replaced by their rank. The server of a scene counts them up, so that they have the order
+//!   in which their objects were made.
+//! * **moments of creation** decide by their order, and are replaced by their rank. That the controller compares ages by their power of two is left out:
+//!   in the few seconds that a scene lasts it makes no other difference than their order.
+//! * **calls** are known by what they ask for.
+//! * **reflectors** are not in the text: what one does follows from its connection, which is, and where it has none from its cache, and whether
+//!   the history reaches back to it.
+//!
+//! Left out is what decides *when* something is done, as the exploration tries every time: moments, of which only the order of timers is kept and
+//! whether they run out soon, the state of random numbers, back-offs and how often something has failed; and measures. So a state stands for all
+//! states that differ in these. What this hides are bounds that only many failures in a row reach (20 watches that end at once, say), of which
+//! small worlds have too few. Left out, too, is what the checks remember of the way here: each way is checked as far as the state it joins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use sanskube::key::Key;
 use sanskube::machine::{Answer, Part};
+use sanskube::manager::Manager;
 use sanskube::object::{Object, ReplicaSetKind};
-use sanskube::replicaset::ReplicaSetController;
-use sanskube::replicaset::expectations::Expectation;
 use sanskube::uid::Uid;
 use serde_json::Value;
 
+use super::plain::plain;
 use super::scene::Scene;
+use crate::check::version_of;
+use crate::client::{Client, ClientId};
+use crate::member::Member;
 use crate::world::Delivery;
 
-/// Fields of `Debug` texts that are left out.
-const LEFT_OUT: [&str; 18] = [
-    "adds",
-    "again_after",
-    "complaint",
-    "decisions",
-    "expectations",
-    "limiter",
-    "lists",
-    "next_ticket",
-    "passed",
-    "queue_duration",
-    "retried",
-    "rounds",
-    "since",
-    "troubles",
-    "watches",
-    "well",
-    "windows",
-    "work_duration",
-];
-/// Fields of `Debug` texts that are maps without an order.
-const UNORDERED: [&str; 3] = ["records", "states", "timers"];
 /// Numbers from here on are versions: nothing in a small world counts that far.
 const FIRST_VERSION: u64 = 1000;
+
+/// How far the caches of a controller have come, and the versions of what they have yet to see.
+#[derive(Default)]
+struct Place {
+    caches: [u64; 2],
+    ahead: [Vec<u64>; 2],
+}
+
+impl Place {
+    /// How many changes of pods (0) or sets (1) it takes to come to a version.
+    fn distance(&self, cache: usize, version: u64) -> usize {
+        self.ahead[cache].iter().filter(|ahead| **ahead <= version).count()
+    }
+
+    fn name(&self, version: u64) -> String {
+        if self.caches.contains(&version) {
+            return "here".to_owned();
+        }
+        format!("+{}+{}", self.distance(0, version), self.distance(1, version))
+    }
+}
 
 impl Scene {
     /// A number that is the same for states that are one. Two states that are not one have the same with a chance of 2⁻¹²⁸.
     pub fn fingerprint(&self) -> u128 {
-        let text = rank(&self.text());
+        self.digest(true)
+    }
+
+    /// The same but for the order of timers: what stays the same while keys fail again and again, and nothing else happens.
+    pub(super) fn fingerprint_of_work(&self) -> u128 {
+        self.digest(false)
+    }
+
+    fn digest(&self, timers_in_order: bool) -> u128 {
+        let text = rank(&self.text(timers_in_order));
         let half = |salt: u8| {
             let mut hasher = DefaultHasher::new();
             (salt, &text).hash(&mut hasher);
@@ -57,73 +84,141 @@ impl Scene {
         half(0) << 64 | half(1)
     }
 
-    /// All that matters, with the names of this very state.
-    pub(super) fn text(&self) -> String {
+    /// All that matters, with the names and uids of this very state.
+    fn text(&self, timers_in_order: bool) -> String {
         let mut text = String::new();
-        let mut faults = self.faults.clone();
-        faults.sort_unstable();
-        let _ = writeln!(text, "{} {faults:?} {}", self.users, self.server_deadline().is_some());
+        let _ = writeln!(text, "{} {} {}", self.users, self.faults.len(), self.server_deadline().is_some());
         for (key, pod) in self.check.pods.all() {
             let _ = writeln!(text, "{key} {pod:?}");
         }
         for (key, set) in self.check.sets.all() {
             let _ = writeln!(text, "{key} {set:?}");
         }
-        let timers: Vec<_> = self.timers().collect();
         for (id, client) in &self.world.clients {
-            let Some(manager) = client.machine.manager() else { continue };
-            text.push_str(&plain(&format!("{manager:?}")));
-            let _ = writeln!(text, "\ntimer {}", timers.contains(id));
-            let mut held: Vec<_> = manager.pods().iter().map(|pod| format!("{pod:?}")).collect();
-            held.sort_unstable();
-            let sets = manager.sets(ReplicaSetKind::ReplicaSet).into_iter().flat_map(|sets| sets.iter());
-            held.extend(sets.map(|set| format!("{set:?} {}", set.uid())));
-            let _ = writeln!(text, "{held:?}");
-            let controller = manager.controller(ReplicaSetKind::ReplicaSet);
-            for (uid, record) in controller.into_iter().flat_map(|controller| self.expectations(controller)) {
-                let _ = writeln!(text, "{uid} {}", plain(&format!("{record:?}")));
-            }
-            for line in client.lines.values() {
-                let path = if line.watch { line.request.path.split('?').next() } else { Some(&*line.request.path) };
-                let _ = writeln!(text, "{} {path:?} {}", line.request.method.as_str(), line.watch);
+            if let Some(manager) = client.machine.manager() {
+                self.add_manager((*id, client), manager, timers_in_order, &mut text);
             }
         }
+        self.add_under_way(&mut text);
+        self.name_versions(text)
+    }
+
+    fn add_manager(
+        &self,
+        (id, client): (ClientId, &Client<Member>),
+        manager: &Manager,
+        timers_in_order: bool,
+        text: &mut String,
+    ) {
+        let (pods, sets) = (manager.pods(), manager.sets(ReplicaSetKind::ReplicaSet));
+        let caches = [version_of(pods), sets.map_or(0, version_of)];
+        let mut place = Place { caches, ..Place::default() };
+        let ahead = [self.check.pods.changes_after(caches[0]), self.check.sets.changes_after(caches[1])];
+        for (cache, changes) in ahead.iter().enumerate() {
+            // What a watch that begins here is told, or that it is told nothing.
+            let _ = writeln!(text, "{cache} {}", self.expired[cache] > caches[cache]);
+            for (version, key, is) in changes {
+                place.ahead[cache].push(*version);
+                let _ = writeln!(text, "{key}@{version} {is}");
+            }
+        }
+        let calls = calls(client);
+        let told =
+            plain(&format!("{manager:?}"), timers_in_order, |call| calls.iter().position(|(_, of)| of.0 == call));
+        text.push_str(&replace(&told, |before, token| match token {
+            Token::Version(version) if !is_of_object(before) => Some(place.name(version)),
+            _ => None,
+        }));
+        let _ = writeln!(text, "\ntimer {}", self.timers().any(|other| other == id));
+        let mut held: Vec<_> = pods.iter().map(|pod| format!("{pod:?}")).collect();
+        held.sort_unstable();
+        held.extend(sets.into_iter().flat_map(|sets| sets.iter()).map(|set| format!("{set:?} {}", set.uid())));
+        let _ = writeln!(text, "{held:?}");
+        let Some(controller) = manager.controller(ReplicaSetKind::ReplicaSet) else { return };
+        // What was expected and has been seen changes nothing any more.
+        let known: BTreeSet<String> = self.check.sets.known(|set| set.metadata.uid.clone());
+        for uid in known.into_iter().map(|uid| Uid::new(&uid)) {
+            let record = controller.expectations().get(&uid);
+            let Some(record) = record.filter(|record| record.creations > 0 || record.deletions > 0) else { continue };
+            let told = replace(&plain(&format!("{record:?}"), true, |_| None), |_, token| match token {
+                Token::Version(version) => Some(format!("+{}", place.distance(0, version))),
+                _ => None,
+            });
+            let _ = writeln!(text, "{uid} {told}");
+        }
+        let keys: BTreeSet<&str> = self.check.sets.keys().collect();
+        for record in keys.into_iter().filter_map(|key| controller.guard().get(&Key::explicit(key))) {
+            let distance = |cache, written: &Option<sanskube::resource_version::ResourceVersion>| {
+                let written = written.as_ref().and_then(|version| version.to_string().parse().ok());
+                written.map_or(0, |version| place.distance(cache, version))
+            };
+            let _ = writeln!(text, "{} {} {}", record.uid, distance(0, &record.pods), distance(1, &record.sets));
+        }
+        calls.iter().for_each(|(what, _)| text.push_str(what));
+    }
+
+    fn add_under_way(&self, text: &mut String) {
         let mut under_way: BTreeMap<_, String> = BTreeMap::new();
         for delivery in self.world.under_way.values() {
-            let (of, what) = match delivery {
-                Delivery::Answer(client, answer) => ((*client, answer.call), part(answer)),
+            let (client, call, what) = match delivery {
+                Delivery::Answer(client, answer) => (*client, answer.call, part(answer)),
                 Delivery::Request(client, call) => {
-                    ((*client, call.id), format!("{:?} {}", call.request, String::from_utf8_lossy(&call.request.body)))
+                    let body = String::from_utf8_lossy(&call.request.body);
+                    (*client, call.id, format!("{:?} {body}", call.request))
                 }
             };
-            let alive = self.world.clients.contains_key(&of.0);
-            let _ = writeln!(under_way.entry(of).or_insert_with(|| format!("{alive} ")), "{what}");
+            // Those of controllers that have gone come last, in their order.
+            let of = self.world.clients.get(&client);
+            let nth = of.and_then(|of| calls(of).iter().position(|(_, other)| *other == call));
+            let place = nth.map_or((1, call.0), |nth| (0, nth as u64));
+            let _ = writeln!(under_way.entry((client, place)).or_insert_with(|| format!("#{nth:?} ")), "{what}");
         }
         under_way.values().for_each(|what| text.push_str(what));
-        self.add_mentioned(&mut text);
-        text
     }
 
-    /// What a controller still expects. What it expected and has seen changes nothing any more.
-    fn expectations<'a>(&self, controller: &'a ReplicaSetController) -> impl Iterator<Item = (Uid, &'a Expectation)> {
-        let known: BTreeSet<String> = self.check.sets.known(|set| set.metadata.uid.clone());
-        let records = known.into_iter().map(|uid| Uid::new(&uid));
-        let records = records.filter_map(|uid| Some((uid.clone(), controller.expectations().get(&uid)?)));
-        records.filter(|(_, record)| record.creations > 0 || record.deletions > 0)
-    }
-
-    /// Adds what each object was at each version that the text mentions.
-    fn add_mentioned(&self, text: &mut String) {
+    /// Names the versions of objects, and adds what each object was at those that are mentioned.
+    fn name_versions(&self, mut text: String) -> String {
         let version = |token| if let Token::Version(version) = token { Some(version) } else { None };
-        let versions: BTreeSet<u64> = tokens(text).filter_map(|(_, _, token)| version(token)).collect();
-        for version in versions {
-            let pods = self.check.pods.changed_at(version).map(|(key, pod)| format!("{key} {pod:?}"));
-            let sets = || self.check.sets.changed_at(version).map(|(key, set)| format!("{key} {set:?}"));
-            if let Some(what) = pods.or_else(sets) {
-                let _ = writeln!(text, "{version}: {what}");
+        let mentioned: BTreeSet<u64> = tokens(&text).filter_map(|(_, _, token)| version(token)).collect();
+        let mut of_objects: BTreeMap<String, Vec<(u64, String)>> = BTreeMap::new();
+        for version in mentioned {
+            let pod = self.check.pods.changed_at(version).map(|(key, pod)| (key, format!("{pod:?}")));
+            let set = || self.check.sets.changed_at(version).map(|(key, set)| (key, format!("{set:?}")));
+            if let Some((key, what)) = pod.or_else(set) {
+                of_objects.entry(key.to_owned()).or_default().push((version, what));
             }
         }
+        let mut names = BTreeMap::new();
+        for (key, states) in &of_objects {
+            for (nth, (version, what)) in states.iter().enumerate() {
+                names.insert(*version, nth);
+                let _ = writeln!(text, "{key}@{version}: {what}");
+            }
+        }
+        replace(&text, |_, token| match token {
+            Token::Version(version) => Some(names.get(&version).map_or_else(|| "?".into(), |nth| format!("v{nth}"))),
+            _ => None,
+        })
     }
+}
+
+/// The calls of a controller in an order that does not depend on when they were made, each with what it asks for.
+fn calls(client: &Client<Member>) -> Vec<(String, sanskube::request::CallId)> {
+    let mut calls: Vec<_> = client
+        .lines
+        .iter()
+        .map(|(id, line)| {
+            let path = if line.watch { line.request.path.split('?').next() } else { Some(&*line.request.path) };
+            (format!("{} {path:?} {}\n", line.request.method.as_str(), line.watch), *id)
+        })
+        .collect();
+    calls.sort_unstable();
+    calls
+}
+
+/// Whether what comes after a text is the version of the object that it names.
+fn is_of_object(before: &str) -> bool {
+    before.ends_with('@')
 }
 
 /// A part of an answer: of objects what the checks read of them.
@@ -135,72 +230,16 @@ fn part(answer: &Answer) -> String {
         let kind = value["type"].as_str().unwrap_or_default();
         let object = if kind.is_empty() { &value } else { &value["object"] };
         let metadata = &object["metadata"];
-        format!("{kind} {} {} {} {}", object["kind"], metadata["name"], metadata["resourceVersion"], object["reason"])
+        format!("{kind} {} {}@{} {}", object["kind"], metadata["name"], metadata["resourceVersion"], object["reason"])
     });
     told.collect::<Vec<_>>().join("\n")
-}
-
-/// A `Debug` text without what is left out, and without times.
-fn plain(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c.is_ascii_alphabetic()) {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end);
-        rest = after;
-        let value = after.strip_prefix(": ").unwrap_or_default();
-        if LEFT_OUT.contains(&word) && !value.is_empty() {
-            rest = &value[end_of_value(value)..];
-        } else if UNORDERED.contains(&word) && value.starts_with('{') {
-            let (map, behind) = value.split_at(end_of_value(value));
-            let map = map.trim_end();
-            let map = map.strip_prefix('{').and_then(|map| map.strip_suffix('}')).unwrap_or(map);
-            let mut entries: Vec<String> = entries(map).map(plain).collect();
-            entries.sort_unstable();
-            let _ = write!(kept, "{word}: {{{}}}", entries.join(", "));
-            rest = behind;
-        } else if after.starts_with('(') && matches!(word, "Instant" | "Timestamp") {
-            rest = after.find(')').map_or("", |end| &after[end + 1..]);
-            // The ticket of a timer, which orders equal times.
-            rest = rest.strip_prefix(", ").map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-        } else {
-            kept.push_str(word);
-        }
-    }
-    kept.push_str(rest);
-    kept
-}
-
-/// The entries of a map in a `Debug` text.
-fn entries(mut text: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let start = text.find(|c| c != ',' && c != ' ')?;
-        let end = start + end_of_value(&text[start..]).max(1);
-        let entry = &text[start..end];
-        text = &text[end..];
-        Some(entry)
-    })
-}
-
-/// Where a value ends within a `Debug` text: before the comma or the bracket that follows.
-fn end_of_value(text: &str) -> usize {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' | ',' if depth == 0 => return at,
-            ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 /// A word of a text that is replaced, or left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Token<'a> {
+    /// When an object was made: it decides which pod is deleted first.
+    Creation(&'a str),
     Date,
     Name(&'a str),
     Uid(&'a str),
@@ -219,7 +258,11 @@ fn tokens(text: &str) -> impl Iterator<Item = (usize, usize, Token<'_>)> {
             let token = match &text[start..end] {
                 date if date.len() == 13 && date.starts_with("20") && date.as_bytes()[10] == b'T' => {
                     at = text[start..].find('Z').map_or(text.len(), |length| start + length);
-                    Token::Date
+                    if text[..start].ends_with("creation_timestamp: \"") {
+                        Token::Creation(&text[start..at])
+                    } else {
+                        Token::Date
+                    }
                 }
                 name if name.len() == 7 && (name.starts_with("a-") || name.starts_with("b-")) => Token::Name(name),
                 uid if uid.len() == 36 && uid.bytes().filter(|byte| *byte == b'-').count() == 4 => Token::Uid(uid),
@@ -233,28 +276,36 @@ fn tokens(text: &str) -> impl Iterator<Item = (usize, usize, Token<'_>)> {
     })
 }
 
-/// The text with versions, uids and names replaced by their rank among their like.
+/// The text with some words replaced. What is asked is told what stands before the word, too.
+fn replace(text: &str, with: impl Fn(&str, Token<'_>) -> Option<String>) -> String {
+    let (mut replaced, mut done) = (String::with_capacity(text.len()), 0);
+    for (start, end, token) in tokens(text) {
+        if let Some(with) = with(&text[..start], token) {
+            replaced.push_str(&text[done..start]);
+            replaced.push_str(&with);
+            done = end;
+        }
+    }
+    replaced.push_str(&text[done..]);
+    replaced
+}
+
+/// The text with names, uids and times of creation replaced by their rank among their like, and other dates by nothing.
 fn rank(text: &str) -> String {
     let all: BTreeSet<Token<'_>> = tokens(text).map(|(_, _, token)| token).collect();
-    let (mut ranks, mut next) = (BTreeMap::new(), [0; 4]);
+    let (mut ranks, mut next) = (BTreeMap::new(), [0; 5]);
     for token in all {
         let kind = match token {
-            Token::Date => 0,
-            Token::Name(_) => 1,
-            Token::Uid(_) => 2,
-            Token::Version(_) => 3,
+            Token::Creation(_) => 0,
+            Token::Date => 1,
+            Token::Name(_) => 2,
+            Token::Uid(_) => 3,
+            Token::Version(_) => 4,
         };
-        ranks.insert(token, (b"dnuv"[kind] as char, next[kind]));
+        ranks.insert(token, format!("{}{}", b"cdnuv"[kind] as char, next[kind]));
         next[kind] += 1;
     }
-    let (mut ranked, mut done) = (String::with_capacity(text.len()), 0);
-    for (start, end, token) in tokens(text) {
-        let (kind, rank) = ranks[&token];
-        let _ = write!(ranked, "{}{kind}{rank}", &text[done..start]);
-        done = end;
-    }
-    ranked.push_str(&text[done..]);
-    ranked
+    replace(text, |_, token| ranks.get(&token).cloned())
 }
 
 #[cfg(test)]
@@ -262,25 +313,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_uids_and_versions_are_replaced_by_their_rank_and_dates_by_nothing() {
-        let text = |name: &str, uid: &str, version: u64, at: &str| {
-            format!(r#"Pod default/{name}@{version} {uid} 3 @{} "2027-01-15T08:00:{at}Z""#, version + 7)
-        };
-        let one = text("a-2bcdf", "0f8fad5b-d9cb-469f-a165-70867728950e", 1003, "00");
-        let other = text("a-zzzzz", "7c9e6679-7425-40de-944b-e07fc1f90ae7", 2411, "01");
-        assert_eq!(rank(&one), r#"Pod default/n0@v0 u0 3 @v1 "d0Z""#);
+    fn names_and_uids_are_replaced_by_their_rank_and_dates_by_nothing() {
+        let text =
+            |name: &str, uid: &str, at: &str| format!(r#"Pod default/{name}@v0 {uid} 3 "2027-01-15T08:00:{at}Z""#);
+        let one = text("a-2bcdf", "0f8fad5b-d9cb-469f-a165-70867728950e", "00");
+        let other = text("a-zzzzz", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "01");
+        assert_eq!(rank(&one), r#"Pod default/n0@v0 u0 3 "d0Z""#);
         assert_eq!(rank(&one), rank(&other));
     }
 
     #[test]
-    fn times_measures_and_the_order_of_maps_are_left_out_of_a_debug_text() {
-        let text = |states: &str| {
-            format!(
-                "Q {{ adds: 3, states: {{{states}}}, waiting: {{(Instant(5), 17): 1}}, passed: H {{ sums: [1, 2] }}, timers: {{}} }}"
-            )
-        };
-        let plain = plain(&text(r#""b": S { since: Instant(7) }, "a": (1, 2)"#));
-        assert_eq!(plain, r#"Q { , states: {"a": (1, 2), "b": S { }}, waiting: {(): 1}, , timers: {}}"#);
-        assert_eq!(plain, super::plain(&text(r#""a": (1, 2), "b": S { since: Instant(8) }"#)));
+    fn a_version_is_named_by_how_far_a_cache_has_to_go() {
+        let place = Place { caches: [1003, 1005], ahead: [vec![1006, 1009], vec![1007]] };
+        let names = [1003, 1004, 1006, 1008, 1009].map(|version| place.name(version));
+        assert_eq!(names, ["here", "+0+0", "+1+0", "+1+1", "+2+1"]);
     }
 }

@@ -11,7 +11,8 @@
 //! * something goes wrong, as long as it may: an answer or a request is lost, a watch breaks, events are missed, the controller crashes and another
 //!   begins with nothing.
 //!
-//! States that differ only in names, uids, versions and times are one (`canonical`), so each is gone on from once. In every state the checks
+//! States that differ only in what tells things apart (names, uids, versions) and in what decides when something is done are one, so each is gone on
+//! from once; `canonical` says why they have the same futures. In every state the checks
 //! of the simulation hold, and from every state what happens without users and faults comes to an end in which the cluster is as it should be
 //! (`Graph`).
 //!
@@ -21,6 +22,7 @@
 mod canonical;
 mod choice;
 mod graph;
+mod plain;
 mod scene;
 mod search;
 

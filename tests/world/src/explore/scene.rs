@@ -38,6 +38,8 @@ pub struct Scene {
     pub(super) users: u8,
     /// What went wrong so far.
     pub(super) faults: Vec<&'static str>,
+    /// The version up to which the history of pods and that of sets have expired.
+    pub(super) expired: [u64; 2],
     started: u64,
 }
 
@@ -50,6 +52,7 @@ impl Scene {
         let config = sanskube_apiserver::Config {
             managed_fields: false,
             controllers_delay: GARBAGE_DELAY,
+            names_in_order: true,
             ..Default::default()
         };
         let now = sanskube_apiserver::Now {
@@ -63,6 +66,7 @@ impl Scene {
             bounds: bounds.clone(),
             users: bounds.users,
             faults: Vec::new(),
+            expired: [0; 2],
             started: 0,
         };
         for (name, replicas) in NAMES.iter().zip(&bounds.sets) {
@@ -222,9 +226,9 @@ impl Scene {
         Ok(())
     }
 
-    /// Lets timers run out until one of them changes something: a key that fails again and again does not hold up the others.
+    /// Lets timers run out until one of them changes something: keys that fail again and again do not hold up the others.
     fn wake(&mut self, id: ClientId) -> Result<(), Violation> {
-        let (before, end) = (self.fingerprint(), self.world.now().instant + HORIZON);
+        let (before, end) = (self.fingerprint_of_work(), self.world.now().instant + HORIZON);
         while self.world.now().instant <= end && self.timers().any(|other| other == id) {
             if let Some(due) = self.world.clients.get(&id).and_then(Client::due) {
                 self.world.advance_to(due.max(self.world.now().instant));
@@ -232,7 +236,7 @@ impl Scene {
             self.world.let_wake(id);
             self.check.after_step(&mut self.world)?;
             self.do_plain()?;
-            if self.fingerprint() != before {
+            if self.fingerprint_of_work() != before {
                 break;
             }
         }
@@ -315,6 +319,7 @@ impl Scene {
                     let line = self.world.lines(manager).find(|(id, _)| *id == call);
                     let pods = line.is_some_and(|(_, line)| line.request.path.contains("/pods"));
                     self.world.api_mut().expire_history(if pods { "pods" } else { "replicasets" });
+                    self.expired[usize::from(!pods)] = self.world.api().resource_version();
                 }
                 self.world.cut(manager, call, false);
                 while self.arrive(|delivery| {
