@@ -3,6 +3,7 @@
 //! A sync decides by what the caches show when it begins. Whether a write was right can be judged only against that, so each call is noted with
 //! the sync that it belongs to, and each sync with the versions of the caches.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -14,7 +15,8 @@ use serde::Deserialize;
 use super::cache::version_of;
 use super::history::History;
 use super::objects::{Pod, Set};
-use super::{Changed, Changes};
+use super::versions::Versions;
+use super::{Changed, Changes, Violation};
 use crate::client::ClientId;
 use crate::member::Member;
 use crate::world::{Exchange, World};
@@ -30,8 +32,8 @@ pub struct SyncView {
     pub pods: u64,
     /// The version of the cache of sets.
     pub sets: u64,
-    /// The version of the server.
-    pub server: u64,
+    /// The version that the server had come to when it was last asked for the set by this sync, if it was.
+    pub asked: Cell<Option<u64>>,
 }
 
 /// A call.
@@ -59,6 +61,7 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub struct Known {
     seen: BTreeMap<ClientId, Seen>,
+    versions: Versions,
     sent: BTreeMap<(ClientId, CallId), Sent>,
     writes: u64,
     /// How many calls were sent and answers came.
@@ -94,12 +97,21 @@ impl Known {
         self.writes
     }
 
-    pub(crate) fn note_exchange(&mut self, exchange: &Exchange) {
+    /// Notes what the server answers at a version.
+    pub(crate) fn note_exchange(&mut self, exchange: &Exchange, version: u64) {
+        self.versions.note_exchange(exchange);
         self.writes += u64::from(exchange.request.method != Method::Get && !exchange.request.path.contains("/leases"));
-        self.sent.entry((exchange.client, exchange.call)).or_default().status = exchange.status;
+        let sent = self.sent.entry((exchange.client, exchange.call)).or_default();
+        sent.status = exchange.status;
+        if let Some(sync) =
+            sent.sync.as_ref().filter(|_| exchange.request.method == Method::Get && exchange.status == 200)
+        {
+            sync.asked.set(Some(version));
+        }
     }
 
     pub(crate) fn note_answer(&mut self, client: ClientId, answer: &Answer) {
+        self.versions.note_answer(client, answer);
         if answer.part == Part::End
             && let Some(sent) = self.sent.get_mut(&(client, answer.call))
         {
@@ -142,18 +154,27 @@ impl Known {
         world: &mut World<Member>,
         pods: &History<Pod>,
         sets: &History<Set>,
-    ) {
+    ) -> Result<(), Violation> {
         let begun = world.take_begun();
-        let Some(manager) = world.machine(client).and_then(Member::manager) else { return };
+        for (client, call) in &begun {
+            let line = world.lines(*client).find(|(id, _)| id == call).map(|(_, line)| line);
+            line.map_or(Ok(()), |line| self.versions.note_begun(*client, *call, &line.request))?;
+        }
+        let Some(manager) = world.machine(client).and_then(Member::manager) else { return Ok(()) };
         let versions = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet).map(version_of);
         let versions = (version_of(manager.pods()), versions.unwrap_or(0));
-        let server = world.api().resource_version();
         let seen = self.seen.entry(client).or_default();
         let old = std::mem::take(&mut seen.syncs);
         for (_, key, began) in manager.syncs() {
             let sync = old.get(key.as_str()).filter(|sync| sync.began == began).cloned();
             let sync = sync.unwrap_or_else(|| {
-                Rc::new(SyncView { key: key.as_str().into(), began, pods: versions.0, sets: versions.1, server })
+                Rc::new(SyncView {
+                    key: key.as_str().into(),
+                    began,
+                    pods: versions.0,
+                    sets: versions.1,
+                    asked: Cell::default(),
+                })
             });
             seen.syncs.insert(key.as_str().into(), sync);
         }
@@ -168,6 +189,7 @@ impl Known {
             self.tick += 1;
             self.sent.insert((client, call), Sent { sync, sent_at: self.tick, ..Sent::default() });
         }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ mod cache;
 mod calls;
 mod creation;
 mod deletion;
+mod expectations;
 mod handlers;
 mod history;
 mod known;
@@ -13,6 +14,7 @@ mod leader;
 mod limits;
 mod objects;
 mod settled;
+mod versions;
 mod writes;
 
 use std::any::Any;
@@ -96,7 +98,7 @@ impl Check {
         let exchange = exchanges.first().filter(|_| matches!(world.last(), Happening::Served(..)));
         let changes = Changes { pods: self.pods.read(world.api()), sets: self.sets.read(world.api()), exchange };
         if let Some(exchange) = exchange {
-            self.known.note_exchange(exchange);
+            self.known.note_exchange(exchange, world.api().resource_version());
             self.check_writes(exchange, &changes)?;
         }
         self.known.note_changes(&changes);
@@ -117,7 +119,7 @@ impl Check {
     /// # Errors
     /// Something does not hold.
     pub fn check_client(&mut self, client: ClientId, world: &mut World<Member>) -> Result<(), Violation> {
-        self.known.note_begun(client, world, &self.pods, &self.sets);
+        self.known.note_begun(client, world, &self.pods, &self.sets)?;
         match world.machine(client) {
             Some(Member::Manager(manager)) => {
                 let seen = self.known.seen(client);
@@ -125,6 +127,7 @@ impl Check {
                 if let Some(sets) = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet) {
                     cache::check(client, sets, &self.sets, &mut seen.sets)?;
                 }
+                expectations::check(client, manager, self.pods.newest(), world)?;
                 limits::check(client, manager, world, &self.limits)
             }
             Some(Member::Observer(observer)) => {
