@@ -7,11 +7,13 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sanskube::limits::Limits;
 use sanskube::machine::{Answer, Part};
 use sanskube::request::{CallId, Method, Request};
 use sanskube::time::Instant;
 use serde::Deserialize;
 
+use super::burst::{self, Burst};
 use super::cache::version_of;
 use super::history::History;
 use super::objects::{Pod, Set};
@@ -34,6 +36,8 @@ pub struct SyncView {
     pub sets: u64,
     /// The version that the server had come to when it was last asked for the set by this sync, if it was.
     pub asked: Cell<Option<u64>>,
+    /// What it has asked for.
+    pub(crate) burst: Burst,
 }
 
 /// A call.
@@ -45,6 +49,7 @@ pub struct Sent {
     pub status: u16,
     /// When it was sent, as a number that grows with each call and each answer.
     sent_at: u64,
+    method: Option<Method>,
     /// When a whole answer that says that it was done reached the controller, if one has.
     acknowledged_at: Option<u64>,
 }
@@ -115,6 +120,9 @@ impl Known {
         if answer.part == Part::End
             && let Some(sent) = self.sent.get_mut(&(client, answer.call))
         {
+            if let (Some(sync), Some(method)) = (&sent.sync, sent.method) {
+                sync.burst.note_answer(method, sent.status);
+            }
             self.tick += 1;
             sent.acknowledged_at = (200..300).contains(&sent.status).then_some(self.tick);
         }
@@ -154,6 +162,7 @@ impl Known {
         world: &mut World<Member>,
         pods: &History<Pod>,
         sets: &History<Set>,
+        limits: &Limits,
     ) -> Result<(), Violation> {
         let begun = world.take_begun();
         for (client, call) in &begun {
@@ -174,6 +183,7 @@ impl Known {
                     pods: versions.0,
                     sets: versions.1,
                     asked: Cell::default(),
+                    burst: Burst::default(),
                 })
             });
             seen.syncs.insert(key.as_str().into(), sync);
@@ -187,7 +197,11 @@ impl Known {
                 seen.syncs.get(&key).or_else(|| seen.syncs.values().find(by_uid)).cloned()
             });
             self.tick += 1;
-            self.sent.insert((client, call), Sent { sync, sent_at: self.tick, ..Sent::default() });
+            if let Some(sync) = &sync {
+                burst::check(client, &line.request, sync, limits)?;
+            }
+            let method = Some(line.request.method);
+            self.sent.insert((client, call), Sent { sync, sent_at: self.tick, method, ..Sent::default() });
         }
         Ok(())
     }

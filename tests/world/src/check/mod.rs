@@ -2,6 +2,7 @@
 //!
 //! Each rule is a file. A rule that allows for faults says which, and how much it allows: what is not explained is a violation.
 
+mod burst;
 mod cache;
 mod calls;
 mod creation;
@@ -110,7 +111,7 @@ impl Check {
             Happening::Timeout(client) => self.check_client(client, world)?,
             Happening::Lost(..) | Happening::Nothing | Happening::Served(..) | Happening::Server => {}
         }
-        calls::check(world)?;
+        calls::check(world, &self.limits)?;
         leader::check(world)
     }
 
@@ -119,9 +120,10 @@ impl Check {
     /// # Errors
     /// Something does not hold.
     pub fn check_client(&mut self, client: ClientId, world: &mut World<Member>) -> Result<(), Violation> {
-        self.known.note_begun(client, world, &self.pods, &self.sets)?;
+        self.known.note_begun(client, world, &self.pods, &self.sets, &self.limits)?;
         match world.machine(client) {
             Some(Member::Manager(manager)) => {
+                burst::check_alone(client, manager)?;
                 let seen = self.known.seen(client);
                 cache::check(client, manager.pods(), &self.pods, &mut seen.pods)?;
                 if let Some(sets) = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet) {
