@@ -16,6 +16,7 @@ use serde::Deserialize;
 use super::burst::{self, Burst};
 use super::cache::version_of;
 use super::history::History;
+use super::leader;
 use super::objects::{Pod, Set};
 use super::versions::Versions;
 use super::{Changed, Changes, Violation};
@@ -166,8 +167,10 @@ impl Known {
     ) -> Result<(), Violation> {
         let begun = world.take_begun();
         for (client, call) in &begun {
-            let line = world.lines(*client).find(|(id, _)| id == call).map(|(_, line)| line);
-            line.map_or(Ok(()), |line| self.versions.note_begun(*client, *call, &line.request))?;
+            if let Some((_, line)) = world.lines(*client).find(|(id, _)| id == call) {
+                self.versions.note_begun(*client, *call, &line.request)?;
+                leader::check_begun(*client, &line.request, world)?;
+            }
         }
         let Some(manager) = world.machine(client).and_then(Member::manager) else { return Ok(()) };
         let versions = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet).map(version_of);
