@@ -41,9 +41,6 @@ pub(crate) fn check<T: Object, U: HasMetadata>(
     seen: &mut u64,
 ) -> Result<(), Violation> {
     let version = version_of(store);
-    if version == *seen {
-        return Ok(());
-    }
     if version < *seen {
         return Err(Violation::new(RULE, format_args!("{client:?} went back from version {seen} to {version}")));
     }

@@ -97,6 +97,12 @@ impl<T> History<T> {
         self.states.keys().map(String::as_str)
     }
 
+    /// Whether something has ever held of an object.
+    pub fn was(&self, key: &str, held: impl Fn(&T) -> bool) -> bool {
+        let mut states = self.states.get(key).into_iter().flatten();
+        states.any(|(_, state)| state.as_deref().is_some_and(&held))
+    }
+
     /// The objects that there are.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Rc<T>)> {
         self.states.keys().filter_map(|key| Some((key.as_str(), self.now(key)?)))

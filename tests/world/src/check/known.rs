@@ -3,18 +3,23 @@
 //! A sync decides by what the caches show when it begins. Whether a write was right can be judged only against that, so each call is noted with
 //! the sync that it belongs to, and each sync with the versions of the caches.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sanskube::limits::Limits;
 use sanskube::machine::{Answer, Part};
 use sanskube::request::{CallId, Method, Request};
 use sanskube::time::Instant;
 use serde::Deserialize;
 
+use super::burst::{self, Burst};
 use super::cache::version_of;
 use super::history::History;
+use super::leader;
 use super::objects::{Pod, Set};
-use super::{Changed, Changes};
+use super::versions::Versions;
+use super::{Changed, Changes, Violation};
 use crate::client::ClientId;
 use crate::member::Member;
 use crate::world::{Exchange, World};
@@ -30,8 +35,10 @@ pub struct SyncView {
     pub pods: u64,
     /// The version of the cache of sets.
     pub sets: u64,
-    /// The version of the server.
-    pub server: u64,
+    /// The version that the server had come to when it was last asked for the set by this sync, if it was.
+    pub asked: Cell<Option<u64>>,
+    /// What it has asked for.
+    pub(crate) burst: Burst,
 }
 
 /// A call.
@@ -43,6 +50,7 @@ pub struct Sent {
     pub status: u16,
     /// When it was sent, as a number that grows with each call and each answer.
     sent_at: u64,
+    method: Option<Method>,
     /// When a whole answer that says that it was done reached the controller, if one has.
     acknowledged_at: Option<u64>,
 }
@@ -59,6 +67,7 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub struct Known {
     seen: BTreeMap<ClientId, Seen>,
+    versions: Versions,
     sent: BTreeMap<(ClientId, CallId), Sent>,
     writes: u64,
     /// How many calls were sent and answers came.
@@ -94,15 +103,27 @@ impl Known {
         self.writes
     }
 
-    pub(crate) fn note_exchange(&mut self, exchange: &Exchange) {
+    /// Notes what the server answers at a version.
+    pub(crate) fn note_exchange(&mut self, exchange: &Exchange, version: u64) {
+        self.versions.note_exchange(exchange);
         self.writes += u64::from(exchange.request.method != Method::Get && !exchange.request.path.contains("/leases"));
-        self.sent.entry((exchange.client, exchange.call)).or_default().status = exchange.status;
+        let sent = self.sent.entry((exchange.client, exchange.call)).or_default();
+        sent.status = exchange.status;
+        if let Some(sync) =
+            sent.sync.as_ref().filter(|_| exchange.request.method == Method::Get && exchange.status == 200)
+        {
+            sync.asked.set(Some(version));
+        }
     }
 
     pub(crate) fn note_answer(&mut self, client: ClientId, answer: &Answer) {
+        self.versions.note_answer(client, answer);
         if answer.part == Part::End
             && let Some(sent) = self.sent.get_mut(&(client, answer.call))
         {
+            if let (Some(sync), Some(method)) = (&sent.sync, sent.method) {
+                sync.burst.note_answer(method, sent.status);
+            }
             self.tick += 1;
             sent.acknowledged_at = (200..300).contains(&sent.status).then_some(self.tick);
         }
@@ -146,18 +167,31 @@ impl Known {
         world: &mut World<Member>,
         pods: &History<Pod>,
         sets: &History<Set>,
-    ) {
+        limits: &Limits,
+    ) -> Result<(), Violation> {
         let begun = world.take_begun();
-        let Some(manager) = world.machine(client).and_then(Member::manager) else { return };
+        for (client, call) in &begun {
+            if let Some((_, line)) = world.lines(*client).find(|(id, _)| id == call) {
+                self.versions.note_begun(*client, *call, &line.request)?;
+                leader::check_begun(*client, &line.request, world)?;
+            }
+        }
+        let Some(manager) = world.machine(client).and_then(Member::manager) else { return Ok(()) };
         let versions = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet).map(version_of);
         let versions = (version_of(manager.pods()), versions.unwrap_or(0));
-        let server = world.api().resource_version();
         let seen = self.seen.entry(client).or_default();
         let old = std::mem::take(&mut seen.syncs);
         for (_, key, began) in manager.syncs() {
             let sync = old.get(key.as_str()).filter(|sync| sync.began == began).cloned();
             let sync = sync.unwrap_or_else(|| {
-                Rc::new(SyncView { key: key.as_str().into(), began, pods: versions.0, sets: versions.1, server })
+                Rc::new(SyncView {
+                    key: key.as_str().into(),
+                    began,
+                    pods: versions.0,
+                    sets: versions.1,
+                    asked: Cell::default(),
+                    burst: Burst::default(),
+                })
             });
             seen.syncs.insert(key.as_str().into(), sync);
         }
@@ -170,8 +204,13 @@ impl Known {
                 seen.syncs.get(&key).or_else(|| seen.syncs.values().find(by_uid)).cloned()
             });
             self.tick += 1;
-            self.sent.insert((client, call), Sent { sync, sent_at: self.tick, ..Sent::default() });
+            if let Some(sync) = &sync {
+                burst::check(client, &line.request, sync, limits)?;
+            }
+            let method = Some(line.request.method);
+            self.sent.insert((client, call), Sent { sync, sent_at: self.tick, method, ..Sent::default() });
         }
+        Ok(())
     }
 }
 

@@ -2,10 +2,12 @@
 //!
 //! Each rule is a file. A rule that allows for faults says which, and how much it allows: what is not explained is a violation.
 
+mod burst;
 mod cache;
 mod calls;
 mod creation;
 mod deletion;
+mod expectations;
 mod handlers;
 mod history;
 mod known;
@@ -13,6 +15,7 @@ mod leader;
 mod limits;
 mod objects;
 mod settled;
+mod versions;
 mod writes;
 
 use std::any::Any;
@@ -110,7 +113,7 @@ impl Check {
         let (pods, sets) = self.read_truth(world);
         let changes = Changes { pods, sets, exchange };
         if let Some(exchange) = exchange {
-            self.known.note_exchange(exchange);
+            self.known.note_exchange(exchange, world.api().resource_version());
             self.check_writes(exchange, &changes)?;
         }
         self.known.note_changes(&changes);
@@ -125,7 +128,7 @@ impl Check {
         if let Some(client) = client {
             self.check_client(client, world)?;
         }
-        calls::check(world)?;
+        calls::check(world, &self.limits)?;
         leader::check(world)
     }
 
@@ -134,14 +137,16 @@ impl Check {
     /// # Errors
     /// Something does not hold.
     pub fn check_client(&mut self, client: ClientId, world: &mut World<Member>) -> Result<(), Violation> {
-        self.known.note_begun(client, world, &self.pods, &self.sets);
+        self.known.note_begun(client, world, &self.pods, &self.sets, &self.limits)?;
         match world.machine(client) {
             Some(Member::Manager(manager)) => {
+                burst::check_alone(client, manager)?;
                 let seen = self.known.seen(client);
                 cache::check(client, manager.pods(), &self.pods, &mut seen.pods)?;
                 if let Some(sets) = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet) {
                     cache::check(client, sets, &self.sets, &mut seen.sets)?;
                 }
+                expectations::check(client, manager, self.pods.newest(), world)?;
                 limits::check(client, manager, world, &self.limits)
             }
             Some(Member::Observer(observer)) => {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use sanskube::request::Method;
+use serde_json::Value;
 
 use super::known::SyncView;
 use super::objects::{Pod, Set};
@@ -29,6 +30,9 @@ impl Check {
         if !may_write {
             return wrong(&"it has no business there");
         }
+        if resource == "pods" && !self.names_its_pod(exchange, path) {
+            return wrong(&"it does not say which pod it means");
+        }
         if changes.pods.is_empty() && changes.sets.is_empty() {
             return Ok(());
         }
@@ -52,8 +56,23 @@ impl Check {
         Ok(())
     }
 
+    /// What is asked of a pod names its uid, and a deletion its version, too: a namesake, or one that has been given away, is not meant.
+    fn names_its_pod(&self, exchange: &Exchange, path: &str) -> bool {
+        let body: Value = serde_json::from_slice(&exchange.request.body).unwrap_or_default();
+        let (uid, version) = match exchange.request.method {
+            Method::Patch => (&body["metadata"]["uid"], None),
+            Method::Delete => (&body["preconditions"]["uid"], Some(&body["preconditions"]["resourceVersion"])),
+            _ => return true,
+        };
+        let key = path.split("/namespaces/").nth(1).unwrap_or_default().replacen("/pods/", "/", 1);
+        let had = |pod: &Pod| {
+            *uid == pod.metadata.uid && version.is_none_or(|version| *version == pod.metadata.resource_version)
+        };
+        self.pods.was(&key, had)
+    }
+
     /// A claim changes the controller of a pod and nothing else: it adopts an orphan that the set selects, or releases one of its own that it does
-    /// not, as the cache showed it. Before it adopts, it asks whether the set is still there, so it knows of its deletion whatever the cache shows.
+    /// not, as the cache showed it. Before it adopts, it asks the server whether the set is still there, whatever the cache shows.
     fn check_claim(
         &self,
         exchange: &Exchange,
@@ -73,10 +92,8 @@ impl Check {
                     && known.metadata.is_orphan()
                     && set.selects(known)
                     && !known.metadata.is_deleting();
-                let lives = self
-                    .sets
-                    .at(&sync.key, sync.server)
-                    .is_some_and(|now| now.metadata.uid == uid && !now.metadata.is_deleting());
+                let asked = sync.asked.get().and_then(|version| self.sets.at(&sync.key, version));
+                let lives = asked.is_some_and(|set| set.metadata.uid == uid && !set.metadata.is_deleting());
                 let adopts = adopts && lives;
                 let releases = before.metadata.set() == Some(uid)
                     && after.metadata.is_orphan()
