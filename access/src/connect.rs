@@ -11,6 +11,7 @@ use crate::credentials::Credentials;
 use crate::error::AccessError;
 use crate::exec::Exec;
 use crate::proxy::Proxy;
+use crate::renewed::Renewed;
 use crate::server::Server;
 use crate::tls::{Authorities, Identity, Tls, TlsError};
 
@@ -27,8 +28,12 @@ pub(crate) fn connect(access: Access) -> Result<Server, AccessError> {
         server.proxy = Some(proxy);
     }
     server.server_name = access.tls.server_name.clone();
-    server.tls = tls(access.tls)?;
+    let (tls, renewed) = tls(access.tls)?;
+    server.tls = tls;
     server.credentials = credentials(access.credentials)?;
+    if let Some(renewed) = renewed {
+        server.credentials = server.credentials.with_certificate(renewed);
+    }
     server.compression = !access.disable_compression;
     server.namespace = access.namespace;
     for (name, value) in access.impersonation.headers() {
@@ -55,22 +60,26 @@ pub(crate) fn server(url: &str) -> Result<Server, AccessError> {
     Ok(Server::new(url.trim_end_matches('/')))
 }
 
-fn tls(wanted: kubeconfig::Tls) -> Result<Tls, AccessError> {
+/// Reads the certificates. The client's own comes again as one that is renewed, where it is in files.
+fn tls(wanted: kubeconfig::Tls) -> Result<(Tls, Option<Renewed>), AccessError> {
     let error = |what: &str, problem: String| AccessError::Credential { what: what.to_owned(), problem };
     let mut tls = Tls { insecure: wanted.insecure, ..Tls::default() };
     if let Some(source) = wanted.certificate_authority {
-        let (pem, what) = read("certificate authority", source)?;
+        let (pem, what) = read("certificate authority", &source)?;
         tls.authorities = Some(Authorities::from_pem(&pem).map_err(|e| error(&what, e.problem().to_owned()))?);
     }
+    let mut renewed = None;
     if let Some(client) = wanted.client {
-        let (certificate, what) = read("client certificate", client.certificate)?;
-        let (key, what_key) = read("client key", client.key)?;
-        tls.identity = Some(Identity::from_pem(&certificate, &key).map_err(|e| {
+        let (certificate, what) = read("client certificate", &client.certificate)?;
+        let (key, what_key) = read("client key", &client.key)?;
+        let identity = Identity::from_pem(&certificate, &key).map_err(|e| {
             let what = if matches!(e, TlsError::Key(_)) { &what_key } else { &what };
             error(what, e.problem().to_owned())
-        })?);
+        })?;
+        tls.identity = Some(identity.clone());
+        renewed = Renewed::new(client, (certificate, key), identity);
     }
-    Ok(tls)
+    Ok((tls, renewed))
 }
 
 fn credentials(wanted: kubeconfig::Credentials) -> Result<Credentials, AccessError> {
@@ -94,19 +103,27 @@ fn credentials(wanted: kubeconfig::Credentials) -> Result<Credentials, AccessErr
 }
 
 /// The bytes of a source, and what to call it in errors.
-fn read(what: &'static str, source: Source) -> Result<(Vec<u8>, String), AccessError> {
+fn read(what: &'static str, source: &Source) -> Result<(Vec<u8>, String), AccessError> {
     match source {
-        Source::Data(bytes) => Ok((bytes, format!("the {what} in the kubeconfig"))),
+        Source::Data(bytes) => Ok((bytes.clone(), format!("the {what} in the kubeconfig"))),
         Source::File(file) => {
-            let path = locate(&file);
-            let bytes = fs::read(&path).map_err(file_error(what, &path))?;
+            let path = locate(file);
+            let bytes = contents(source).map_err(file_error(what, &path))?;
             Ok((bytes, format!("the {what} {}", path.display())))
         }
     }
 }
 
+/// The bytes of a source.
+pub(crate) fn contents(source: &Source) -> io::Result<Vec<u8>> {
+    match source {
+        Source::Data(bytes) => Ok(bytes.clone()),
+        Source::File(file) => fs::read(locate(file)),
+    }
+}
+
 /// Where a file is that a kubeconfig names: relative paths start at its folder.
-fn locate(file: &FilePath) -> PathBuf {
+pub(crate) fn locate(file: &FilePath) -> PathBuf {
     Path::new(&file.named_in).parent().map_or_else(|| PathBuf::from(&file.path), |folder| folder.join(&file.path))
 }
 

@@ -11,11 +11,17 @@ use http::HeaderValue;
 
 #[cfg(feature = "kubeconfig")]
 use crate::exec::Exec;
+#[cfg(feature = "kubeconfig")]
+use crate::renewed::Renewed;
 use crate::tls::Identity;
 
-/// What is sent as `Authorization`. Clones share what they last read.
+/// What is sent as `Authorization`, and the client certificate that goes with it where one is renewed. Clones share what they last read.
 #[derive(Clone, Default)]
-pub struct Credentials(Kind);
+pub struct Credentials {
+    kind: Kind,
+    #[cfg(feature = "kubeconfig")]
+    certificate: Option<Arc<Renewed>>,
+}
 
 #[derive(Clone, Default)]
 enum Kind {
@@ -37,31 +43,38 @@ struct TokenFile {
 impl Credentials {
     /// A bearer token. None if it has bytes that a header cannot hold.
     pub fn token(token: &str) -> Option<Self> {
-        bearer(token).map(|value| Self(Kind::Fixed(value)))
+        bearer(token).map(|value| Kind::Fixed(value).into())
     }
 
     /// A name and a password. None if they have bytes that a header cannot hold.
     pub fn basic(username: &str, password: &str) -> Option<Self> {
-        secret(&basic(username, password)).map(|value| Self(Kind::Fixed(value)))
+        secret(&basic(username, password)).map(|value| Kind::Fixed(value).into())
     }
 
     /// A bearer token in a file, which is read for each request: a new token is used at once, however the file was
     /// replaced. As long as the file cannot be read, the last token counts, or else `fallback`.
     pub fn token_file(path: PathBuf, fallback: Option<&str>) -> Self {
-        Self(Kind::TokenFile(Arc::new(TokenFile { path, last: Mutex::new(fallback.and_then(bearer)) })))
+        Kind::TokenFile(Arc::new(TokenFile { path, last: Mutex::new(fallback.and_then(bearer)) })).into()
     }
 
     /// What a program says.
     #[cfg(feature = "kubeconfig")]
     pub(crate) fn exec(exec: Exec) -> Self {
-        Self(Kind::Exec(Arc::new(exec)))
+        Kind::Exec(Arc::new(exec)).into()
+    }
+
+    /// With a client certificate that is renewed.
+    #[cfg(feature = "kubeconfig")]
+    pub(crate) fn with_certificate(mut self, certificate: Renewed) -> Self {
+        self.certificate = Some(Arc::new(certificate));
+        self
     }
 
     /// The server did not take `refused`. Whether there is something else to be tried now. May [block](Self::may_block).
     pub fn renew(&self, refused: Option<&HeaderValue>) -> bool {
         let before = self.generation();
         if self.header().as_ref() == refused {
-            match &self.0 {
+            match &self.kind {
                 #[cfg(feature = "kubeconfig")]
                 Kind::Exec(exec) => exec.renew(),
                 _ => {}
@@ -72,7 +85,11 @@ impl Credentials {
 
     /// The value of the header now. May [block](Self::may_block).
     pub fn header(&self) -> Option<HeaderValue> {
-        match &self.0 {
+        #[cfg(feature = "kubeconfig")]
+        if let Some(certificate) = &self.certificate {
+            certificate.look();
+        }
+        match &self.kind {
             #[cfg(feature = "kubeconfig")]
             Kind::Exec(exec) => exec.header(),
             Kind::Fixed(value) => Some(value.clone()),
@@ -81,34 +98,56 @@ impl Credentials {
         }
     }
 
-    /// The client certificate that goes with them now, if there is one.
+    /// The client certificate that goes with them, as of when the [header](Self::header) was asked for last; none if it is none that changes.
     pub fn identity(&self) -> Option<Identity> {
-        match &self.0 {
-            #[cfg(feature = "kubeconfig")]
-            Kind::Exec(exec) => exec.identity(),
-            _ => None,
+        #[cfg(feature = "kubeconfig")]
+        {
+            let said = if let Kind::Exec(exec) = &self.kind { exec.identity() } else { None };
+            said.or_else(|| self.certificate.as_ref().map(|certificate| certificate.identity()))
+        }
+        #[cfg(not(feature = "kubeconfig"))]
+        {
+            None
         }
     }
 
     /// Grows with each certificate.
     pub fn generation(&self) -> u64 {
-        match &self.0 {
-            #[cfg(feature = "kubeconfig")]
-            Kind::Exec(exec) => exec.generation(),
-            _ => 0,
+        #[cfg(feature = "kubeconfig")]
+        {
+            let said = if let Kind::Exec(exec) = &self.kind { exec.generation() } else { 0 };
+            said + self.certificate.as_ref().map_or(0, |certificate| certificate.generation())
+        }
+        #[cfg(not(feature = "kubeconfig"))]
+        {
+            0
         }
     }
 
     /// Whether they are asked of a file or a program, and not only remembered.
     pub fn may_block(&self) -> bool {
-        !matches!(self.0, Kind::Fixed(_) | Kind::None)
+        #[cfg(feature = "kubeconfig")]
+        if self.certificate.is_some() {
+            return true;
+        }
+        !matches!(self.kind, Kind::Fixed(_) | Kind::None)
+    }
+}
+
+impl From<Kind> for Credentials {
+    fn from(kind: Kind) -> Self {
+        Self {
+            kind,
+            #[cfg(feature = "kubeconfig")]
+            certificate: None,
+        }
     }
 }
 
 impl fmt::Debug for Credentials {
     /// The kind of credentials, never what they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.kind {
             #[cfg(feature = "kubeconfig")]
             Kind::Exec(exec) => exec.fmt(f),
             Kind::Fixed(_) => f.write_str("Fixed"),

@@ -2,6 +2,7 @@
 
 use std::env::consts::EXE_SUFFIX;
 use std::fmt;
+use std::fs::read;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +16,7 @@ use http::HeaderValue;
 use sanskube::kubeconfig::{ExecCredential, ExecPlugin, FilePath};
 
 use crate::clock::Clock;
+use crate::connect;
 use crate::credentials::bearer;
 use crate::error::AccessError;
 use crate::tls::Identity;
@@ -139,8 +141,11 @@ impl Exec {
 
     /// Runs the plugin to its end, or until the patience with it has.
     fn run(&self) -> io::Result<Vec<u8>> {
+        let authority = self.plugin.authority_file.as_ref().map(|file| read(connect::locate(file))).transpose();
+        let authority =
+            authority.map_err(|e| io::Error::other(format!("cannot be told the certificate authority: {e}")))?;
         let mut command = Command::new(&self.program);
-        command.args(&self.plugin.args).env("KUBERNETES_EXEC_INFO", self.plugin.info());
+        command.args(&self.plugin.args).env("KUBERNETES_EXEC_INFO", self.plugin.info(authority.as_deref()));
         command.envs(self.plugin.env.iter().map(|(name, value)| (name, value)));
         // What it has to tell a person goes where our own lines go.
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
@@ -208,6 +213,10 @@ mod tests {
 
     use super::*;
 
+    const KUBECONFIG: &str = "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}],
+        clusters: [{name: k, cluster: {server: 'https://k'}}],
+        users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}}}]}";
+
     /// A plugin whose answer is `status`, that writes a line to the file `runs` each time.
     fn plugin(folder: &TempDir, status: &str) -> Exec {
         let path = |name: &str| folder.path().join(name);
@@ -218,10 +227,7 @@ mod tests {
         let script = format!("#!/bin/sh\necho run >> {0}/runs\ncat {0}/answer\n", folder.path().display());
         write(path("plugin"), script).unwrap();
         set_permissions(path("plugin"), Permissions::from_mode(0o755)).unwrap();
-        let config = "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}],
-            clusters: [{name: k, cluster: {server: 'https://k'}}],
-            users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}}}]}";
-        let config = Kubeconfig::parse(path("config").to_str().unwrap(), config).unwrap();
+        let config = Kubeconfig::parse(path("config").to_str().unwrap(), KUBECONFIG).unwrap();
         let Credentials::Exec(plugin) = config.access(None).unwrap().credentials else { panic!("it has a plugin") };
         Exec::start(*plugin).unwrap()
     }
@@ -258,6 +264,30 @@ mod tests {
             }
             assert_eq!(runs(&folder), run);
         }
+    }
+
+    #[test]
+    fn a_plugin_is_told_the_authority_that_the_kubeconfig_has_in_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let exec = plugin(&folder, "{\"token\":\"t\"}");
+        let path = |name: &str| folder.path().join(name);
+        write(
+            path("plugin"),
+            format!("#!/bin/sh\necho \"$KUBERNETES_EXEC_INFO\" > {}/info\n", folder.path().display()),
+        )
+        .unwrap();
+        write(path("ca.crt"), "hi").unwrap();
+        let file = FilePath { path: "ca.crt".into(), named_in: path("config").to_str().unwrap().into() };
+        let told = "provideClusterInfo: true, command: ./plugin";
+        let config = KUBECONFIG
+            .replace("'https://k'", "'https://k', certificate-authority: ca.crt")
+            .replace("command: ./plugin", told);
+        let config = Kubeconfig::parse(path("config").to_str().unwrap(), &config).unwrap();
+        let Credentials::Exec(plugin) = config.access(None).unwrap().credentials else { panic!("it has a plugin") };
+        assert_eq!(plugin.authority_file, Some(file));
+        drop(exec);
+        Exec::start(*plugin).unwrap();
+        assert!(read_to_string(path("info")).unwrap().contains(r#""certificate-authority-data":"aGk=""#));
     }
 
     #[test]

@@ -16,6 +16,8 @@ mod error;
 mod exec;
 mod proxy;
 mod reach;
+#[cfg(feature = "kubeconfig")]
+mod renewed;
 mod server;
 mod tls;
 #[cfg(feature = "kubeconfig")]

@@ -15,8 +15,10 @@ use crate::server::Server;
 
 /// Which cluster is asked for. Nothing set: whichever the [`Environment`] leads to.
 ///
-/// The first of these that is there: a server named outright, a kubeconfig named outright, the files that `KUBECONFIG` names, the service account of the pod
-/// that this runs in, and `~/.kube/config`. What a kubeconfig means is decided by [`sanskube::kubeconfig`].
+/// The first of these that is there: a server named outright, a kubeconfig named outright, the files that `KUBECONFIG` names or else `~/.kube/config`, and
+/// the service account of the pod that this runs in. Files that name no current context are passed over where there is such a pod. The order is
+/// kubectl's (client-go `tools/clientcmd/merged_client_builder.go`, `DeferredLoadingClientConfig.ClientConfig`). What a kubeconfig means is decided
+/// by [`sanskube::kubeconfig`].
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// The URL of a server to talk to without credentials. Nothing else is looked at then.
@@ -52,18 +54,19 @@ impl Wish {
         if let Some(path) = &self.kubeconfig {
             return access(read_kubeconfig(path)?);
         }
-        if let Some(list) = &environment.kubeconfig {
-            return access(read_kubeconfigs(list)?);
-        }
-        if self.context.is_none()
-            && let Some(pod) = in_cluster(environment)
-        {
+        let config = match &environment.kubeconfig {
+            Some(list) => read_kubeconfigs(list)?,
+            None => read_home(environment)?,
+        };
+        let says_where =
+            self.context.is_some() || config.as_ref().is_some_and(|config| config.current_context().is_some());
+        if !says_where && let Some(pod) = in_cluster(environment) {
             return Ok(Some(pod));
         }
-        let path = environment.home.as_ref().map(|home| home.join(".kube").join("config"));
-        match path.filter(|path| path.exists()) {
-            Some(path) => access(read_kubeconfig(&path)?),
-            None => Ok(None),
+        match (config, &environment.kubeconfig) {
+            (Some(config), _) => access(config),
+            (None, Some(list)) => Err(AccessError::NoFile(list.clone())),
+            (None, None) => Ok(None),
         }
     }
 }
@@ -73,9 +76,15 @@ fn read_kubeconfig(path: &Path) -> Result<Kubeconfig, AccessError> {
     Ok(Kubeconfig::parse(&path.to_string_lossy(), &text)?)
 }
 
+/// Reads `~/.kube/config`, if it is there.
+fn read_home(environment: &Environment) -> Result<Option<Kubeconfig>, AccessError> {
+    let path = environment.home.as_ref().map(|home| home.join(".kube").join("config"));
+    path.filter(|path| path.exists()).map(|path| read_kubeconfig(&path)).transpose()
+}
+
 /// Merges the files of a list as in `KUBECONFIG`. Those that are not there are passed over, as client-go does
-/// (`tools/clientcmd/loader.go`, `ClientConfigLoadingRules.Load`).
-fn read_kubeconfigs(list: &OsStr) -> Result<Kubeconfig, AccessError> {
+/// (`tools/clientcmd/loader.go`, `ClientConfigLoadingRules.Load`); none if that is so of all.
+fn read_kubeconfigs(list: &OsStr) -> Result<Option<Kubeconfig>, AccessError> {
     let mut merged: Option<Kubeconfig> = None;
     for path in split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
         match (read_kubeconfig(&path), &mut merged) {
@@ -84,7 +93,7 @@ fn read_kubeconfigs(list: &OsStr) -> Result<Kubeconfig, AccessError> {
             (config, Some(merged)) => merged.merge(config?),
         }
     }
-    merged.ok_or_else(|| AccessError::NoFile(list.to_owned()))
+    Ok(merged)
 }
 
 /// The cluster that this process runs in as a pod, if it does (client-go `rest/config.go`, `InClusterConfig`).

@@ -1,13 +1,16 @@
 //! How ureq connects to a server: the proxy, the certificates and the names of a [`Server`], as ureq wants to be told.
 
+use std::io;
+
 use sanskube_access::rustls::pki_types::CertificateDer;
 use sanskube_access::{Identity, Proxy, Server, Tls};
+use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::http::uri::Authority;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
-use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
-    ConnectProxyConnector, ConnectionDetails, Connector, RustlsConnector, TcpConnector, Transport,
+    ConnectProxyConnector, ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
 };
 use ureq::{Agent, Error, ProxyProtocol};
 
@@ -24,7 +27,7 @@ pub(crate) fn agent(server: &Server, most_idle: usize) -> Agent {
         .user_agent(&server.user_agent)
         .build();
     let connector = ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default()).chain(Named::new(server));
-    Agent::with_parts(config, connector, DefaultResolver::default())
+    Agent::with_parts(config, connector, Names(DefaultResolver::default()))
 }
 
 fn proxy(proxy: &Proxy) -> ureq::Proxy {
@@ -54,6 +57,19 @@ fn client_certificate(identity: &Identity) -> ClientCert {
 
 fn certificates(certificates: &[CertificateDer<'_>]) -> Vec<Certificate<'static>> {
     certificates.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect()
+}
+
+/// The system's resolver. Where a name has no address, nothing was sent to anybody: the kind of the error says so, which the system leaves open.
+#[derive(Debug)]
+struct Names(DefaultResolver);
+
+impl Resolver for Names {
+    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        self.0.resolve(uri, config, timeout).map_err(|error| match error {
+            Error::Io(e) => Error::Io(io::Error::new(io::ErrorKind::HostUnreachable, e)),
+            error => error,
+        })
+    }
 }
 
 /// TLS that expects another name in the server's certificate than the host of its URL, where there is one to be expected.

@@ -5,7 +5,7 @@ use futures_lite::future;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use sanskube::client::{Api, DeleteOptions, Patch};
+use sanskube::client::{Api, DeleteOptions, Finalizer, Finalizing, Patch};
 use sanskube::controller::{Cache, Controller, Result, When};
 use sanskube::object::{Controlled as _, Object, Resource};
 use sanskube::recorder::{Event, EventType, ObjectReference};
@@ -22,7 +22,7 @@ pub const SITES: Resource = Resource {
     plural: Cow::Borrowed("sites"),
     kind: Cow::Borrowed("Site"),
 };
-const FINALIZER: &str = "example.com/pages";
+const FINALIZER: Finalizer = Finalizer("example.com/pages");
 type Done<T = ()> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A site: only the fields that this controller looks at. It writes patches, so it keeps what it does not know.
@@ -71,14 +71,15 @@ async fn reconcile(key: Key, sites: Cache<Site>, pages: Cache<ConfigMap>, client
     let Some(site) = sites.get(&key) else { return Ok(When::Changed) };
     let of_sites = Api::<Site>::new(SITES).within(key.namespace());
     let of_pages = Api::<ConfigMap>::in_namespace(key.namespace()).with_field_manager("sites");
-    let finalizers = site.metadata.finalizers.clone().unwrap_or_default();
-    let ends = site.metadata.deletion_timestamp.is_some();
-    let wanted = if ends { 0 } else { site.spec.pages };
-    if !ends && !finalizers.iter().any(|name| name == FINALIZER) {
-        let finalizers = [finalizers, vec![FINALIZER.to_owned()]].concat();
-        client.send(of_sites.patch(key.name(), &finalizers_are(&site, &finalizers))).await?;
-        return Ok(When::Changed);
-    }
+    let (wanted, let_go) = match FINALIZER.of(&site.metadata) {
+        Finalizing::Add(patch) => {
+            client.send(of_sites.patch(key.name(), &patch)).await?;
+            return Ok(When::Changed);
+        }
+        Finalizing::CleanUp(patch) => (0, Some(patch)),
+        Finalizing::Ended => return Ok(When::Changed),
+        Finalizing::Live => (site.spec.pages, None),
+    };
     let ours = |page: &ConfigMap| page.controller().is_some_and(|owner| owner.uid == Object::uid(&*site));
     let names: Vec<String> = (0..wanted).map(|n| format!("{}-{n}", key.name())).collect();
     let there: Vec<String> = pages.list().iter().filter(|page| ours(page)).map(|page| page.name().to_owned()).collect();
@@ -92,9 +93,8 @@ async fn reconcile(key: Key, sites: Cache<Site>, pages: Cache<ConfigMap>, client
         let page = json!({"metadata": {"name": name, "ownerReferences": owner}, "data": {"text": "Welcome"}});
         client.send(of_pages.apply(&serde_json::from_value(page)?, true)).await?;
     }
-    if ends {
-        let rest: Vec<String> = finalizers.into_iter().filter(|name| name != FINALIZER).collect();
-        client.send(of_sites.patch(key.name(), &finalizers_are(&site, &rest))).await?;
+    if let Some(patch) = let_go {
+        client.send(of_sites.patch(key.name(), &patch)).await?;
     } else if site.status.pages != wanted {
         client.send(of_sites.patch_status(key.name(), &Patch::Merge(json!({"status": {"pages": wanted}})))).await?;
         let (object, event_type) = (ObjectReference::of(&*site, &SITES), EventType::Normal);
@@ -102,11 +102,6 @@ async fn reconcile(key: Key, sites: Cache<Site>, pages: Cache<ConfigMap>, client
         tell.record(Event { component: "sites".into(), object, event_type, reason, message });
     }
     Ok(When::Changed)
-}
-
-/// Only if the site has not changed since, so that nobody else's finalizer is lost.
-fn finalizers_are(site: &Site, finalizers: &[String]) -> Patch {
-    Patch::Merge(json!({"metadata": {"finalizers": finalizers, "resourceVersion": site.metadata.resource_version}}))
 }
 
 #[allow(dead_code, reason = "the tests use the rest")]

@@ -72,11 +72,28 @@ fn the_first_place_that_is_there_counts() {
     // CASES C-05: empty and missing paths are passed over, the first entry counts, its paths start at its file.
     assert_eq!(world.find(&nothing), Ok(("http://first".into(), Some("Bearer etc-token".into()))));
     world.environment.kubeconfig = None;
-    assert_eq!(world.find(&nothing), Ok(("https://[fd00::1]:443".into(), Some("Bearer pod-token".into()))));
-    world.environment.service_account = world.at("no-pod");
     assert_eq!(world.find(&nothing), Ok(("http://home".into(), None)));
     world.environment.home = Some(world.at("no-home"));
+    assert_eq!(world.find(&nothing), Ok(("https://[fd00::1]:443".into(), Some("Bearer pod-token".into()))));
+    world.environment.service_account = world.at("no-pod");
     assert!(world.find(&nothing).unwrap_err().starts_with("no cluster: pass --server or --kubeconfig"));
+}
+
+#[test]
+fn files_that_name_no_context_are_passed_over_in_a_pod_alone() {
+    let mut world = World::new();
+    write(world.at("home/.kube/config"), "").unwrap();
+    let chosen = kubeconfig("http://home", "", "").replace("current-context: c,", "");
+    write(world.at("etc/second"), chosen).unwrap();
+    let pod = Ok(("https://[fd00::1]:443".into(), Some("Bearer pod-token".into())));
+    for files in [None, Some("missing".into()), Some(world.at("etc/second").into())] {
+        world.environment.kubeconfig = files;
+        assert_eq!(world.find(&Wish::default()), pod);
+    }
+    let named = Wish { context: Some("c".into()), ..Wish::default() };
+    assert_eq!(world.find(&named), Ok(("http://home".into(), None)));
+    world.environment.service_account = world.at("no-pod");
+    assert!(world.find(&Wish::default()).unwrap_err().starts_with("no current-context is set"));
 }
 
 #[test]
@@ -125,6 +142,7 @@ fn what_cannot_be_used_is_named() {
     write(&config, "{").unwrap();
     assert!(world.find(&wish).unwrap_err().contains("etc/second: is not a kubeconfig"));
     world.environment.kubeconfig = Some("gone:missing".into());
+    world.environment.service_account = world.at("no-pod");
     assert_eq!(world.find(&Wish::default()).unwrap_err(), "no file named in KUBECONFIG exists: gone:missing");
 }
 

@@ -17,15 +17,28 @@ use super::logging::Format;
 use super::options::{ClientOptions, ControllerOptions, ElectionOptions, RecordOptions, StatusOptions};
 use super::replay::{self, Until};
 
+/// What the flags about logging stand under.
+const LOGGING: &str = "Logging";
+/// What the flags that say which cluster it is stand under.
+const CLUSTER: &str = "Cluster";
+
 /// A ReplicaSet controller without tokio, and a demonstration of it.
 #[derive(Debug, Parser)]
 #[command(name = "sanskube", version)]
 pub(super) struct Args {
-    /// How much to say on stderr: off, error, warn, info, debug or trace.
-    #[arg(long, global = true, env = "SANSKUBE_LOG_LEVEL", value_name = "LEVEL")]
+    /// How much to say on stderr: off, error, warn, info, debug or trace. Default: info; demo: warn; replay: off.
+    #[arg(long, global = true, env = "SANSKUBE_LOG_LEVEL", value_name = "LEVEL", help_heading = LOGGING)]
     pub(super) log_level: Option<LevelFilter>,
     /// How to say it.
-    #[arg(long, global = true, env = "SANSKUBE_LOGGING_FORMAT", value_name = "FORMAT", value_enum, default_value_t)]
+    #[arg(
+        long,
+        global = true,
+        env = "SANSKUBE_LOGGING_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        help_heading = LOGGING
+    )]
     pub(super) logging_format: Format,
     #[command(subcommand)]
     pub(super) command: Command,
@@ -77,33 +90,33 @@ pub(super) struct FaultArgs {
     /// Close every watch after this many milliseconds.
     #[arg(long, value_name = "MS")]
     pub(super) close_watches_after: Option<u64>,
-    /// Cut one watch in N in the middle of a frame.
+    /// Cut one watch in N in the middle of a frame. 0 for none.
     #[arg(long, value_name = "N")]
     pub(super) cut_watches: Option<u32>,
 }
 
 /// Runs the controllers against a cluster until it is told to stop.
 ///
-/// The cluster is the first of: --server, --kubeconfig, the files in $KUBECONFIG, the service account of the pod this runs in, ~/.kube/config.
+/// The cluster is the first of: --server, --kubeconfig, the files in $KUBECONFIG or else ~/.kube/config, the service account of the pod this runs in.
 #[derive(Debug, Arguments)]
 pub(super) struct RunArgs {
     /// The URL of the API server, to be used without credentials.
-    #[arg(long, env = "SANSKUBE_SERVER", value_name = "URL", conflicts_with_all = ["kubeconfig", "context", "master"])]
+    #[arg(long, env = "SANSKUBE_SERVER", value_name = "URL", conflicts_with_all = ["kubeconfig", "context", "master"], help_heading = CLUSTER)]
     server: Option<String>,
     /// The URL of the API server, instead of the one in the kubeconfig.
-    #[arg(long, env = "SANSKUBE_MASTER", value_name = "URL")]
+    #[arg(long, env = "SANSKUBE_MASTER", value_name = "URL", help_heading = CLUSTER)]
     master: Option<String>,
     /// The kubeconfig file to use.
-    #[arg(long, env = "SANSKUBE_KUBECONFIG", value_name = "FILE")]
+    #[arg(long, env = "SANSKUBE_KUBECONFIG", value_name = "FILE", help_heading = CLUSTER)]
     kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use instead of its current one.
-    #[arg(long, env = "SANSKUBE_CONTEXT", value_name = "NAME")]
+    #[arg(long, env = "SANSKUBE_CONTEXT", value_name = "NAME", help_heading = CLUSTER)]
     context: Option<String>,
     /// Look after this namespace only. Default: all.
-    #[arg(long, env = "SANSKUBE_NAMESPACE", value_name = "NAME", value_parser = namespace)]
+    #[arg(long, env = "SANSKUBE_NAMESPACE", value_name = "NAME", value_parser = namespace, help_heading = "Controllers")]
     pub(super) namespace: Option<String>,
     /// Exit as soon as every set has all its pods ready.
-    #[arg(long)]
+    #[arg(long, help_heading = "Controllers")]
     pub(super) once: bool,
     /// The controllers to run.
     #[arg(
@@ -111,7 +124,8 @@ pub(super) struct RunArgs {
         env = "SANSKUBE_CONTROLLERS",
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "replicaset,replicationcontroller"
+        default_value = "replicaset,replicationcontroller",
+        help_heading = "Controllers"
     )]
     controllers: Vec<ControllerName>,
     #[command(flatten)]
@@ -182,11 +196,13 @@ fn namespace(name: &str) -> Result<String, String> {
         .into())
 }
 
-/// A controller, by the name that kube-controller-manager's `--controllers` has for it, without `-controller`.
+/// A controller, by the name that kube-controller-manager's `--controllers` has for it, with or without `-controller` at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 pub(super) enum ControllerName {
+    #[value(alias = "replicaset-controller")]
     ReplicaSet,
+    #[value(alias = "replicationcontroller-controller")]
     ReplicationController,
 }
 
@@ -252,6 +268,7 @@ mod tests {
         use ControllerName::{ReplicaSet, ReplicationController};
         assert_eq!(run_args("sanskube run").unwrap().controllers, [ReplicaSet, ReplicationController]);
         assert_eq!(run_args("sanskube run --controllers replicaset").unwrap().controllers, [ReplicaSet]);
+        assert_eq!(run_args("sanskube run --controllers replicaset-controller").unwrap().controllers, [ReplicaSet]);
         assert!(run_args("sanskube run --controllers deployment").is_err());
     }
 

@@ -9,6 +9,8 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use sanskube_access::Clock;
 use serde_json::json;
 
+use super::printable::printable;
+
 /// The one logger of this process.
 static LOGGER: Logger = Logger { json: AtomicBool::new(false), kept: Mutex::new(Kept::No) };
 
@@ -84,7 +86,7 @@ impl Log for Logger {
             let level = level.as_str().to_lowercase();
             json!({"ts": time, "level": level, "target": target, "msg": record.args().to_string()}).to_string()
         } else {
-            format!("{time} {level:5} {target}: {}", record.args())
+            format!("{time} {level:5} {target}: {}", printable(&record.args().to_string()))
         };
         match &mut *self.kept() {
             Kept::No => {

@@ -8,6 +8,7 @@ mod controller;
 mod demo;
 mod logging;
 mod options;
+mod printable;
 mod process;
 mod record;
 mod replay;
@@ -17,7 +18,7 @@ mod serve;
 mod signals;
 
 use std::error::Error;
-use std::io::stdout;
+use std::io::{ErrorKind, Write as _, stdout};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
@@ -33,8 +34,12 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "demo")]
         Command::Demo(options) => demo::demo(&options),
         Command::Completions { shell } => {
-            generate(shell, &mut Args::command(), "sanskube", &mut stdout());
-            Ok(ExitCode::SUCCESS)
+            let mut script = Vec::new();
+            generate(shell, &mut Args::command(), "sanskube", &mut script);
+            match stdout().write_all(&script) {
+                Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(format!("cannot print: {e}").into()),
+                _ => Ok(ExitCode::SUCCESS),
+            }
         }
         Command::Replay(options) => replay::replay(&options),
         Command::Run(options) => run::run(&options),

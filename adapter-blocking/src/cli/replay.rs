@@ -10,6 +10,7 @@ use sanskube::time::Timestamp;
 use sanskube_flight::{End, Ending, Entry, Narrator, Page, Picture, Replay, ReplayError, Summary, Table};
 
 use super::args::ReplayArgs;
+use super::printable::printable;
 use super::{Done, process};
 
 /// Where a replay is to stop.
@@ -70,7 +71,7 @@ fn told(args: &ReplayArgs) -> Result<bool, Trouble> {
                 let text = if wanted { entry.text } else { String::new() };
                 page.add(Entry { text, ..entry });
             } else if wanted && !entry.text.is_empty() {
-                writeln!(out, "{entry}")?;
+                writeln!(out, "{}", printable(&entry.to_string()))?;
             }
         }
         if args.until == Some(Until::Step(step.number)) {
@@ -85,7 +86,7 @@ fn told(args: &ReplayArgs) -> Result<bool, Trouble> {
     } else if args.until.is_some() {
         print_picture(&mut out, &picture)?;
     }
-    writeln!(out, "{result}")?;
+    writeln!(out, "{}", printable(&result))?;
     out.flush()?;
     Ok(failure.is_none())
 }
@@ -108,7 +109,7 @@ fn print_picture(out: &mut impl Write, picture: &Picture) -> io::Result<()> {
     for table in Table::ALL {
         writeln!(out, "\n{}", table.as_str())?;
         for (name, value) in picture.rows(table) {
-            writeln!(out, "  {name:<40} {value}")?;
+            writeln!(out, "  {}", printable(&format!("{name:<40} {value}")))?;
         }
     }
     writeln!(out)

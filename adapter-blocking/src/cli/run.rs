@@ -30,7 +30,7 @@ pub(super) fn run(args: &RunArgs) -> Done {
     let stopper = driver.stopper();
     signals::handle({
         let stopper = stopper.clone();
-        move || stopper.stop()
+        move |_| stopper.stop()
     })?;
     let tape = record::begin(&args.record, &config)?;
     let mut recorder = FlightRecorder::new(Manager::new(&config), tape);

@@ -11,7 +11,7 @@ use super::{Done, signals};
 /// Serves until a signal comes.
 pub(super) fn serve(args: &ServeArgs) -> Done {
     let (stop, stopped) = channel();
-    signals::handle(move || {
+    signals::handle(move |_| {
         // Nobody listens if it has stopped already.
         let _ = stop.send(());
     })?;

@@ -2,13 +2,13 @@
 
 use std::io;
 
-/// Calls `first`, which must not wait, at the first SIGINT or SIGTERM. The process ends at once at the second one, or when it has
+/// Calls `first`, which must not wait, with the number of the first SIGINT or SIGTERM. The process ends at once at the second one, or when it has
 /// not ended by itself in a second.
 ///
 /// # Errors
 /// The signals cannot be handled, or no thread can be started.
 #[cfg(unix)]
-pub(super) fn handle(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn handle(first: impl FnOnce(i32) + Send + 'static) -> io::Result<()> {
     use std::thread::{Builder, sleep};
     use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) fn handle(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let mut signals = signals.forever();
         let Some(signal) = signals.next() else { return };
         log::info!("stopping; a second signal stops at once");
-        first();
+        first(signal);
         // Whether or not this thread can be started, the second signal is heard.
         let _ = Builder::new().name("sanskube-grace".into()).spawn(move || {
             (0..GRACE.0).for_each(|_| sleep(GRACE.1));
@@ -41,6 +41,6 @@ pub(super) fn handle(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// Elsewhere the system's own handling of Ctrl-C has to do.
 #[cfg(not(unix))]
-pub(super) fn handle(_first: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn handle(_first: impl FnOnce(i32) + Send + 'static) -> io::Result<()> {
     Ok(())
 }

@@ -21,6 +21,7 @@
 mod api;
 mod attempts;
 mod error;
+mod finalizer;
 mod list;
 mod operation;
 mod options;
@@ -30,6 +31,7 @@ mod watch;
 pub use api::Api;
 pub use attempts::{Attempts, Step};
 pub use error::Error;
+pub use finalizer::{Finalizer, Finalizing};
 pub use list::List;
 pub use operation::Operation;
 pub use options::{DeleteOptions, Deleted, ListOptions, Patch, Propagation};

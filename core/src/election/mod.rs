@@ -12,6 +12,9 @@
 //! else can have seen that renewal, and the renew deadline is shorter than the lease duration: so it knows that it has lost before
 //! the next one can know that it may lead. A leader that has lost never leads again; its process is to end.
 //!
+//! A lease whose version has gone back shows that the server was put back to an earlier state, or replaced. No watch tells of that, as each waits for what comes
+//! after a version that is long to come; so a leader has lost then, too, and the next one lists everything anew.
+//!
 //! Mirrors client-go `tools/leaderelection/leaderelection.go` and `resourcelock/leaselock.go`. `differences` in the crate's documentation says
 //! where it is stricter.
 
@@ -29,6 +32,7 @@ use crate::object::Resource;
 use crate::rand::SplitMix64;
 use crate::recorder::Event;
 use crate::request::{Call, CallId, CallIds, Collector, Encoding, Failure, Head, Outcome, Request};
+use crate::resource_version::ResourceVersion;
 use crate::time::{Instant, Now, Timestamp};
 use config::JITTER;
 use lease::{Claim, Lease};
@@ -62,6 +66,8 @@ pub struct Elector {
     standing: Standing,
     /// The lease as it was last seen, and when it was first seen to say this.
     observed: Option<(Lease, Instant)>,
+    /// The version that it had then; it is kept when the lease is gone.
+    version: ResourceVersion,
     next: Option<(Instant, Step)>,
     in_flight: Option<InFlight>,
     cancel: Option<CallId>,
@@ -106,6 +112,7 @@ impl Elector {
             random: SplitMix64::new(config.seed),
             standing: Standing::Waiting,
             observed: None,
+            version: ResourceVersion::NONE,
             next: Some((Instant::ZERO, Step::Read)),
             in_flight: None,
             cancel: None,

@@ -1,12 +1,14 @@
 //! What the outcome of a call means for a candidate.
 
 use alloc::string::ToString;
+use core::cmp::Ordering;
 
 use super::lease::Lease;
 use super::{Config, Elector, Fallback, Standing, Step};
 use crate::object::Resource;
 use crate::recorder::{Event, EventType, ObjectReference};
 use crate::request::Outcome;
+use crate::resource_version::ResourceVersion;
 use crate::time::{Instant, Now};
 use crate::uid::Uid;
 use crate::wire::Status;
@@ -23,7 +25,9 @@ impl Elector {
             _ if self.standing == Standing::Lost => {}
             (Step::Read, Some(lease)) => {
                 self.observe(lease, now.instant);
-                self.consider(now.instant);
+                if self.standing != Standing::Lost {
+                    self.consider(now.instant);
+                }
             }
             (Step::Read, None) if missing => {
                 self.observed = None;
@@ -31,7 +35,9 @@ impl Elector {
             }
             (Step::Claim { .. } | Step::Create, Some(lease)) => {
                 self.observe(lease, now.instant);
-                self.handle_success(now, sent);
+                if self.standing != Standing::Lost {
+                    self.handle_success(now, sent);
+                }
             }
             (Step::Claim { then: Fallback::Read }, None) => {
                 log::debug!("could not renew the lease {}: {outcome:?}; reading it", self.config.name);
@@ -96,6 +102,16 @@ impl Elector {
             log::info!("{holder} leads: it holds the lease {}", self.config.name);
         }
         self.complaint = None;
+        let version = ResourceVersion::new(lease.resource_version());
+        let went_back = version.compare(&self.version).is_ok_and(Ordering::is_lt);
+        let newest = core::mem::replace(&mut self.version, version);
+        if went_back && matches!(self.standing, Standing::Leading { .. }) {
+            let (name, version) = (&self.config.name, &self.version);
+            log::error!(
+                "the lease {name} went back from version {newest} to {version}: the server is in an earlier state"
+            );
+            self.lose();
+        }
         let since = before.filter(|(before, _)| before.is_same_claim(&lease)).map_or(now, |(_, since)| since);
         self.observed = Some((lease, since));
     }

@@ -474,3 +474,30 @@ fn the_lease_is_where_it_was_said_to_be() {
     let read = a.elector.poll_call(a.now(Instant::ZERO), &mut a.ids).unwrap();
     assert_eq!((read.request.method, &*read.request.path), (Method::Get, LEASE));
 }
+
+#[test]
+fn a_leader_has_lost_when_the_server_is_put_back_to_an_earlier_state() {
+    for emptied in [false, true] {
+        let (mut server, mut a) = (Server::default(), Candidate::new("a"));
+        a.run_until(Instant::ZERO, seconds(1), &mut server);
+        let (backup, version) = (server.lease.clone(), server.version);
+        a.run_until(seconds(2), seconds(20), &mut server);
+        assert!(a.leads(seconds(20)) && server.version > version + 5);
+        (server.lease, server.version) = if emptied { (None, 0) } else { (backup, version) };
+        a.run_until(seconds(21), seconds(24), &mut server);
+        assert!(!a.leads(seconds(24)), "emptied: {emptied}");
+        // The next one, which knows nothing, leads as soon as it may.
+        let mut b = Candidate::new("b");
+        b.run_until(seconds(24), seconds(44), &mut server);
+        assert!(b.leads(seconds(44)), "emptied: {emptied}");
+    }
+}
+
+#[test]
+fn a_leader_whose_lease_was_deleted_makes_a_new_one() {
+    let (mut server, mut a) = (Server::default(), Candidate::new("a"));
+    a.run_until(Instant::ZERO, seconds(10), &mut server);
+    server.lease = None;
+    a.run_until(seconds(10), seconds(20), &mut server);
+    assert!(a.leads(seconds(20)) && server.lease.is_some());
+}

@@ -14,7 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::access::FilePath;
+use super::access::{FilePath, Source};
 use super::cluster::Cluster;
 use super::entry::Found;
 use super::error::KubeconfigError;
@@ -33,6 +33,8 @@ pub struct ExecPlugin {
     pub env: Vec<(String, String)>,
     /// What to tell a person who does not have the program.
     pub install_hint: Option<String>,
+    /// The file with the authority of the cluster, where the plugin is to be told of it.
+    pub authority_file: Option<FilePath>,
     api_version: String,
     /// What it is told of the cluster, if it is to be told.
     cluster: Option<Value>,
@@ -84,16 +86,25 @@ impl ExecPlugin {
             args: args.ok_or_else(|| error("args must be strings: put them in quotes".into()))?,
             env: env.ok_or_else(|| error("env must be a list of names and values".into()))?,
             install_hint: text("installHint").map(ToOwned::to_owned),
+            authority_file: match &cluster.tls.certificate_authority {
+                Some(Source::File(file)) if provide => Some(file.clone()),
+                _ => None,
+            },
             api_version: api_version.to_owned(),
             cluster: provide.then(|| cluster_info(cluster)),
         })
     }
 
-    /// What the plugin finds in the variable `KUBERNETES_EXEC_INFO`.
-    pub fn info(&self) -> String {
+    /// What the plugin finds in the variable `KUBERNETES_EXEC_INFO`. `authority` is what the [`authority_file`](Self::authority_file) holds, where there is
+    /// one (client-go `rest/exec.go`, `ConfigToExecCluster`).
+    pub fn info(&self, authority: Option<&[u8]>) -> String {
         let mut spec = Map::new();
         if let Some(cluster) = &self.cluster {
-            spec.insert("cluster".to_string(), cluster.clone());
+            let mut cluster = cluster.clone();
+            if let Some(pem) = authority {
+                cluster["certificate-authority-data"] = json!(STANDARD.encode(pem));
+            }
+            spec.insert("cluster".to_string(), cluster);
         }
         spec.insert("interactive".to_string(), json!(false));
         json!({"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}).to_string()
@@ -141,8 +152,8 @@ fn cluster_info(cluster: &Cluster) -> Value {
     if cluster.tls.insecure {
         set("insecure-skip-tls-verify", json!(true));
     }
-    // A file is for the one who does the I/O; plugins that need the authority are rare, and have it in the kubeconfig.
-    if let Some(super::Source::Data(pem)) = &cluster.tls.certificate_authority {
+    // What is in a file is added by the one who does the I/O.
+    if let Some(Source::Data(pem)) = &cluster.tls.certificate_authority {
         set("certificate-authority-data", json!(STANDARD.encode(pem)));
     }
     if let Some(proxy) = &cluster.proxy {
@@ -200,24 +211,29 @@ mod tests {
         let aws = plugin("", &format!("{V1}, args: [token, get], env: [{{name: A, value: b}}]")).unwrap();
         assert_eq!((&*aws.command.path, &*aws.command.named_in), ("./aws", "/etc/config"));
         assert_eq!((aws.args.len(), &aws.env[..]), (2, &[("A".into(), "b".into())][..]));
-        let info: Value = serde_json::from_str(&aws.info()).unwrap();
+        let info: Value = serde_json::from_str(&aws.info(None)).unwrap();
         assert_eq!(
             info,
             json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "spec": {"interactive": false}})
         );
         // CASES C-03: a cluster without an authority.
         let told = plugin("", &format!("{V1}, provideClusterInfo: true")).unwrap();
-        let info: Value = serde_json::from_str(&told.info()).unwrap();
+        let info: Value = serde_json::from_str(&told.info(None)).unwrap();
         assert_eq!(info["spec"]["cluster"], json!({"server": "https://k"}));
         let cluster = "certificate-authority-data: aGk=, tls-server-name: node, proxy-url: 'http://p',
             extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: a}}]";
         let told = plugin(cluster, &format!("{V1}, provideClusterInfo: true")).unwrap();
-        let info: Value = serde_json::from_str(&told.info()).unwrap();
+        let info: Value = serde_json::from_str(&told.info(None)).unwrap();
         assert_eq!(
             info["spec"]["cluster"],
             json!({"server": "https://k", "certificate-authority-data": "aGk=", "tls-server-name": "node",
                 "proxy-url": "http://p", "config": {"audience": "a"}})
         );
+        let told = plugin("certificate-authority: ca.crt", &format!("{V1}, provideClusterInfo: true")).unwrap();
+        assert_eq!(told.authority_file.as_ref().map(|file| &*file.path), Some("ca.crt"));
+        let info: Value = serde_json::from_str(&told.info(Some(b"hi"))).unwrap();
+        assert_eq!(info["spec"]["cluster"], json!({"server": "https://k", "certificate-authority-data": "aGk="}));
+        assert_eq!(plugin("certificate-authority: ca.crt", V1).unwrap().authority_file, None);
     }
 
     #[test]

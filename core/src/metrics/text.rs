@@ -17,7 +17,8 @@ impl Display for Text<'_> {
                 let labels = &sample.labels;
                 match &sample.value {
                     Value::Count(count) => writeln!(f, "{name}{} {count}", Braces(labels, None))?,
-                    Value::Number(number) => writeln!(f, "{name}{} {number}", Braces(labels, None))?,
+                    // The sum of nothing is -0, which is right and looks wrong.
+                    Value::Number(number) => writeln!(f, "{name}{} {}", Braces(labels, None), number + 0.0)?,
                     Value::Histogram(histogram) => {
                         for (bound, count) in histogram.cumulative() {
                             writeln!(f, "{name}_bucket{} {count}", Braces(labels, Some(bound)))?;
@@ -97,6 +98,7 @@ mod tests {
             Family::new("odd", Kind::Counter, "A \\ and a \"\nquote.")
                 .with(alloc::vec![("a", "\"\\\n".into()), ("b", "".into())], Value::Number(0.25)),
             Family::new("up", Kind::Gauge, "Plain.").with(alloc::vec![], Value::Count(1)),
+            Family::new("unfinished", Kind::Gauge, "None.").with(alloc::vec![], Value::Number([0.0; 0].iter().sum())),
             Family::new("time_seconds", Kind::Histogram, "Time.")
                 .with(alloc::vec![("name", "q".into())], Value::Histogram(histogram)),
         ];
@@ -110,6 +112,9 @@ odd{a=\"\\\"\\\\\\n\",b=\"\"} 0.25
 # HELP up Plain.
 # TYPE up gauge
 up 1
+# HELP unfinished None.
+# TYPE unfinished gauge
+unfinished 0
 # HELP time_seconds Time.
 # TYPE time_seconds histogram
 time_seconds_bucket{name=\"q\",le=\"0.5\"} 0

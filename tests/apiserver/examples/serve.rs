@@ -14,7 +14,13 @@ fn main() -> std::io::Result<()> {
     let token = |token: &str, user: &str, admin| Token { token: token.to_owned(), user: user.to_owned(), admin };
     let api = if bare {
         let tokens = vec![token("admintoken", "admin", true), token("weaktoken", "weak", false)];
-        Config { garbage_collector: false, namespace_controller: false, tokens, ..Config::default() }
+        Config {
+            garbage_collector: false,
+            namespace_controller: false,
+            quota_controller: false,
+            tokens,
+            ..Config::default()
+        }
     } else {
         Config::default()
     };

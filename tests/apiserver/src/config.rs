@@ -32,7 +32,9 @@ pub struct Config {
     pub garbage_collector: bool,
     /// Whether the namespace controller acts: without it a namespace that is deleted stays, terminating.
     pub namespace_controller: bool,
-    /// How long these two take to look at an object after a write. Zero by default; the real ones need some
+    /// Whether the quota controller acts: without it a quota is not enforced before somebody writes its status.
+    pub quota_controller: bool,
+    /// How long these three take to look at an object after a write. Zero by default; the real ones need some
     /// milliseconds, in which others may act too.
     pub controllers_delay: Duration,
     /// Known tokens. If there are none, everybody is an administrator.
@@ -59,6 +61,7 @@ impl Default for Config {
             managed_fields: true,
             garbage_collector: true,
             namespace_controller: true,
+            quota_controller: true,
             controllers_delay: Duration::ZERO,
             tokens: Vec::new(),
             anonymous: true,

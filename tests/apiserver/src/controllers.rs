@@ -1,7 +1,8 @@
-//! The two controllers without which deletion would not be deletion: the garbage collector
-//! (`pkg/controller/garbagecollector`) and the namespace controller (`pkg/controller/namespace/deletion`).
+//! The two controllers without which deletion would not be deletion, the garbage collector
+//! (`pkg/controller/garbagecollector`) and the namespace controller (`pkg/controller/namespace/deletion`), and the one without which
+//! quotas would not count ([`crate::quota`]).
 //!
-//! Both look again at what a write may have concerned; what they find they do through the same
+//! They look again at what a write may have concerned; what they find they do through the same
 //! paths a client would use. Work is queued by uid and done by [`ApiServer::handle_timeout`].
 
 use std::collections::VecDeque;
@@ -12,8 +13,9 @@ use serde_json::Value;
 
 use crate::delete::DeleteOptions;
 use crate::json;
-use crate::kind::{DEFINITIONS, EVENTS, NAMESPACES};
+use crate::kind::{DEFINITIONS, EVENTS, NAMESPACES, QUOTAS};
 use crate::object::build;
+use crate::quota;
 use crate::server::ApiServer;
 use crate::store::{Key, Obj, Object};
 use crate::time::Now;
@@ -47,6 +49,7 @@ impl ApiServer {
         if table == DEFINITIONS {
             self.define(now, object);
         }
+        self.look_at_quotas(now, table, object, false);
         if !self.has_controllers() {
             return;
         }
@@ -62,6 +65,7 @@ impl ApiServer {
         if table == DEFINITIONS {
             self.undefine(now, object);
         }
+        self.look_at_quotas(now, table, object, true);
         if let Some(definition) = self.definition_of(&self.kinds.stored(table)).filter(|d| d.deleting) {
             let uid = definition.uid.clone();
             self.controllers.push(now.monotonic, &uid);
@@ -89,6 +93,14 @@ impl ApiServer {
         }
     }
 
+    fn look_at_quotas(&mut self, now: Now, table: usize, object: &Arc<Object>, gone: bool) {
+        if self.config.quota_controller {
+            for quota in quota::concerned(self, table, object, gone) {
+                self.controllers.push(now.monotonic + self.config.controllers_delay, &quota.uid);
+            }
+        }
+    }
+
     fn has_controllers(&self) -> bool {
         self.config.garbage_collector || self.config.namespace_controller
     }
@@ -105,10 +117,14 @@ impl ApiServer {
                     self.end_namespace(now, &key);
                 }
                 Some((NAMESPACES, _)) | None => {}
-                Some((table, key)) if self.config.garbage_collector => {
-                    self.collect(now, table, &key);
+                Some((table, key)) => {
+                    if table == QUOTAS && self.config.quota_controller {
+                        quota::count(self, now, &key);
+                    }
+                    if self.config.garbage_collector {
+                        self.collect(now, table, &key);
+                    }
                 }
-                Some(_) => {}
             }
         }
     }

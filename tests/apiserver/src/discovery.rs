@@ -30,6 +30,9 @@ pub(crate) fn answer(kinds: &Kinds, request: &Request, query: &Query, path: &str
     if let ["api", "v1", "namespaces", _, "pods", _, what @ ("attach" | "exec" | "portforward" | "proxy")] = *parts {
         return error(&ApiError::internal(format!("{what} needs a kubelet, and this API server has none")));
     }
+    if matches!(*parts, [] | [""] | ["index.html"]) {
+        return index(kinds);
+    }
     let body = match parts.as_slice() {
         ["version"] => Some(version()),
         ["api"] if wants_aggregated(request) => return aggregated(kinds, &[""]),
@@ -65,6 +68,31 @@ pub(crate) fn answer(kinds: &Kinds, request: &Request, query: &Query, path: &str
         None if known_group || parts.first() == Some(&"api") => error(&ApiError::no_such_resource()),
         None => text(404, "404 page not found\n"),
     }
+}
+
+/// The paths there are (apiserver `pkg/server/routes/index.go`).
+fn index(kinds: &Kinds) -> Response {
+    let mut paths: Vec<String> = [
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/apis/",
+        "/healthz",
+        "/livez",
+        "/openapi/v3",
+        "/openapi/v3/",
+        "/readyz",
+        "/version",
+    ]
+    .map(str::to_owned)
+    .into();
+    for group in kinds.groups() {
+        paths.push(format!("/apis/{group}"));
+        paths.extend(kinds.versions(group).iter().map(|version| format!("/apis/{group}/{version}")));
+    }
+    paths.sort();
+    let body = serde_json::to_vec_pretty(&json!({ "paths": paths })).unwrap_or_default();
+    render::finish(200, body, Media::JSON)
 }
 
 fn version() -> Value {

@@ -115,6 +115,7 @@ struct Pod {
     uid: String,
     step: Step,
     at: Duration,
+    node: String,
     containers: Vec<(String, String)>,
 }
 
@@ -210,7 +211,7 @@ impl Kubelet {
                 "status": {
                     "capacity": resources, "allocatable": resources,
                     "nodeInfo": { "kubeletVersion": "v1.36.2", "osImage": "sanskube", "containerRuntimeVersion": "pretend://1" },
-                    "addresses": [{ "type": "InternalIP", "address": format!("192.0.2.{}", i % 250 + 1) }, { "type": "Hostname", "address": name }],
+                    "addresses": [{ "type": "InternalIP", "address": node_address(&name) }, { "type": "Hostname", "address": name }],
                 },
             });
             send(now, api, "POST", "/api/v1/nodes", "application/json", &node);
@@ -289,7 +290,7 @@ impl Kubelet {
         self.forget(&key);
         let at = now.monotonic + delay;
         self.due.insert((at, key.clone()));
-        self.pods.insert(key, Pod { uid, step, at, containers });
+        self.pods.insert(key, Pod { uid, step, at, node: spec.node_name, containers });
     }
 
     fn forget(&mut self, key: &PodKey) -> Option<Pod> {
@@ -342,7 +343,9 @@ impl Kubelet {
                     status["startTime"] = time.clone().into();
                     status["podIP"] = address.clone().into();
                     status["podIPs"] = json!([{ "ip": address }]);
-                    status["hostIP"] = "192.0.2.1".into();
+                    let host = node_address(&pod.node);
+                    status["hostIP"] = host.clone().into();
+                    status["hostIPs"] = json!([{ "ip": host }]);
                 }
                 let uid = json!({ "metadata": { "uid": pod.uid }, "status": status });
                 patch_status(now, api, namespace, name, &uid);
@@ -354,6 +357,12 @@ impl Kubelet {
             }
         }
     }
+}
+
+/// The address of a node; one that this kubelet has not registered has the last one.
+fn node_address(node: &str) -> String {
+    let number = node.strip_prefix("node-").and_then(|number| number.parse::<u64>().ok());
+    format!("192.0.2.{}", number.map_or(254, |number| number % 250 + 1))
 }
 
 /// The least time from one watch to the next.

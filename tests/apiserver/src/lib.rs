@@ -69,7 +69,7 @@
 //! # What is served, and what is not
 //!
 //! Namespaces, pods (status, binding, eviction), replica sets and replication controllers (status, scale), config
-//! maps, events (core/v1 and events.k8s.io/v1), leases, nodes and resource quotas (counts), with discovery,
+//! maps, events (core/v1 and events.k8s.io/v1), leases, nodes and resource quotas (counts, without scopes), with discovery,
 //! tables, partial metadata, protobuf, YAML, gzip, the three patches and server-side apply. And whatever a
 //! CustomResourceDefinition defines, in all its versions, with status, scale and printed columns: its schema is told to clients and not
 //! enforced, nothing is pruned or defaulted, and versions are not converted. Not served, and refused

@@ -1,23 +1,25 @@
-//! Resource quotas that count objects (apiserver `plugin/resourcequota`).
+//! Resource quotas that count objects: the admission plugin (apiserver `plugin/resourcequota`) and the controller
+//! (`pkg/controller/resourcequota`).
 //!
-//! As the real API server does without its controller: a quota acts once its status has `hard`;
-//! `used` only rises here.
+//! A quota acts once its status has `hard`, which the controller copies from its spec. The plugin raises `used`, and the controller counts anew when
+//! the quota is written or something goes that may have counted.
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::json;
-use crate::kind::{PODS, QUOTAS};
+use crate::kind::{Kind, PODS, QUOTAS};
 use crate::managed::{self, Writer};
 use crate::quantity::Quantity;
 use crate::server::ApiServer;
-use crate::store::Obj;
-use crate::time::rfc3339;
+use crate::store::{Key, Obj, Object};
+use crate::time::{Now, rfc3339};
 
-/// The names under which a new object counts.
-fn counted_as(cx: &Context<'_>) -> Vec<String> {
-    let kind = cx.kind();
+/// The names under which an object of a kind counts.
+fn counted_as(kind: &Kind) -> Vec<String> {
     let group = if kind.group.is_empty() { String::new() } else { format!(".{}", kind.group) };
     let mut names = vec![format!("count/{}{group}", kind.resource)];
     if ["pods", "replicationcontrollers", "resourcequotas", "configmaps"].contains(&kind.resource.as_str()) {
@@ -43,7 +45,7 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
     for quota in quotas {
         let mut state = Obj::clone(&quota.value());
         let status = |key: &str, name: &str| json::at(&state, &["status", key, name]).and_then(Value::as_str);
-        let limited: Vec<String> = counted_as(cx).into_iter().filter(|n| status("hard", n).is_some()).collect();
+        let limited: Vec<String> = counted_as(kind).into_iter().filter(|n| status("hard", n).is_some()).collect();
         if limited.is_empty() {
             if let Some(resource) = unsupported(&state, kind.table) {
                 return refuse(&format!(
@@ -88,24 +90,70 @@ pub(crate) fn admit(server: &mut ApiServer, cx: &Context<'_>, value: &Obj) -> Re
     if cx.dry_run() {
         return Ok(());
     }
-    let time = rfc3339(cx.now.wall);
-    let quotas = server.kinds.stored(QUOTAS);
-    for (before, mut state) in charges {
-        if server.config.managed_fields {
-            let writer = Writer {
-                manager: "kube-apiserver",
-                apply: false,
-                api_version: "v1",
-                subresource: "status",
-                time: Some(&time),
-            };
-            managed::record_update(&quotas, Some(&before), &mut state, &writer);
-        }
-        let sealed = server.seal(&quotas, state);
-        server.store.put(QUOTAS, sealed);
-        server.wake_table(QUOTAS);
+    for (before, state) in charges {
+        write_status(server, cx.now, &before, state, "kube-apiserver");
     }
     Ok(())
+}
+
+/// The quotas that have to be counted anew after an object was written or, if it is `gone`, removed. The real controller looks at
+/// the same occasions (`replenishUponUpdate`, `replenishUponDelete`), and at all quotas every five minutes.
+pub(crate) fn concerned(server: &ApiServer, table: usize, object: &Arc<Object>, gone: bool) -> Vec<Arc<Object>> {
+    match table {
+        QUOTAS if gone => Vec::new(),
+        QUOTAS => vec![object.clone()],
+        PODS if !gone && !has_ended(server, object) => Vec::new(),
+        _ if gone || table == PODS => {
+            server.store.table(QUOTAS).snapshot(&object.key.namespace, None, None).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Gives a quota the limits of its spec, and counts what is used of them (`syncResourceQuota`). What this server does not count has
+/// a limit and no use.
+pub(crate) fn count(server: &mut ApiServer, now: Now, key: &Key) {
+    let Some(quota) = server.store.get(QUOTAS, key).cloned() else {
+        return;
+    };
+    let before = quota.value();
+    let hard = json::map(&before, &["spec", "hard"]).cloned().unwrap_or_default();
+    let mut used = json::map(&before, &["status", "used"]).cloned().unwrap_or_default();
+    for kind in server.kinds.all_stored().iter().filter(|kind| kind.namespaced) {
+        for name in counted_as(kind).into_iter().filter(|name| hard.contains_key(name)) {
+            let mut objects = server.store.table(kind.table).snapshot(&key.namespace, None, None).unwrap_or_default();
+            // As `pods` counts what may use a node, and `count/pods` what takes room in the storage.
+            objects.retain(|object| name != "pods" || !has_ended(server, object));
+            used.insert(name, objects.len().to_string().into());
+        }
+    }
+    used.retain(|name, _| hard.contains_key(name));
+    let mut state = Obj::clone(&before);
+    let status = json::map_mut(&mut state, &["status"]);
+    status.insert("hard".into(), hard.into());
+    status.insert("used".into(), used.into());
+    if state != *before {
+        server.stats.writes += 1;
+        write_status(server, now, &before, state, "kube-controller-manager");
+    }
+}
+
+fn write_status(server: &mut ApiServer, now: Now, before: &Obj, mut state: Obj, manager: &str) {
+    let quotas = server.kinds.stored(QUOTAS);
+    if server.config.managed_fields {
+        let time = rfc3339(now.wall);
+        let writer = Writer { manager, apply: false, api_version: "v1", subresource: "status", time: Some(&time) };
+        managed::record_update(&quotas, Some(before), &mut state, &writer);
+    }
+    let sealed = server.seal(&quotas, state);
+    server.store.put(QUOTAS, sealed);
+    server.wake_table(QUOTAS);
+}
+
+/// Whether a pod will never run again.
+fn has_ended(server: &ApiServer, pod: &Object) -> bool {
+    let phase = server.kinds.stored(PODS).fields.iter().position(|(name, _)| name == "status.phase");
+    phase.and_then(|at| pod.fields.get(at)).is_some_and(|phase| matches!(&**phase, "Failed" | "Succeeded"))
 }
 
 /// A limit on compute resources of pods, which needs more than counting.

@@ -719,3 +719,82 @@ fn deep_nesting_is_refused() {
     let request = Request::new("POST", MAPS).with_body("application/yaml", bomb);
     assert!(matches!(w.api.handle_request(w.now, &request), Reply::Response(r) if r.status == 400));
 }
+
+/// The status of the quota `q`, and how the creation of a pod is answered.
+fn quota_and_pod(world: &mut World, pod: &str) -> (Value, u16) {
+    let body = json!({ "metadata": { "name": pod }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    world.api.handle_timeout(world.now);
+    let (made, _) = world.send("POST", PODS, &body);
+    (world.get(&format!("{QUOTAS}/q")).1["status"].clone(), made)
+}
+
+const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
+
+#[test]
+fn a_quota_of_which_only_the_spec_was_written_is_enforced() {
+    let mut world = World::new(Config::default());
+    assert_eq!(quota_and_pod(&mut world, "before").1, 201);
+    let hard = json!({ "pods": "2", "count/pods": "4", "count/replicasets.apps": "1", "services": "3" });
+    world.create(QUOTAS, &json!({ "metadata": { "name": "q" }, "spec": { "hard": hard } }));
+    let used = |pods: &str, all: &str| json!({ "hard": hard, "used": { "count/pods": all, "count/replicasets.apps": "0", "pods": pods } });
+    assert_eq!(quota_and_pod(&mut world, "a"), (used("2", "2"), 201));
+    assert_eq!(quota_and_pod(&mut world, "b"), (used("2", "2"), 403));
+    // What has gone makes room, and so does a pod that has ended, but in the storage.
+    assert_eq!(world.send("DELETE", &format!("{PODS}/before"), &json!({})).0, 200);
+    assert_eq!(quota_and_pod(&mut world, "c"), (used("2", "2"), 201));
+    let failed = json!({ "status": { "phase": "Failed" } });
+    assert_eq!(world.send("PATCH", &format!("{PODS}/c/status"), &failed).0, 200);
+    assert_eq!(quota_and_pod(&mut world, "d"), (used("2", "3"), 201));
+    // Another limit counts from when it is written.
+    assert_eq!(world.send("PATCH", &format!("{QUOTAS}/q"), &json!({ "spec": { "hard": { "pods": "3" } } })).0, 200);
+    assert_eq!(quota_and_pod(&mut world, "e").1, 201);
+    assert_eq!(quota_and_pod(&mut world, "f").1, 403);
+}
+
+#[test]
+fn a_pod_has_the_address_of_its_node() {
+    let mut world = World::new(Config::default());
+    let mut kubelet = Kubelet::new(KubeletConfig::default());
+    for name in ["a", "b", "c"] {
+        let body = json!({ "metadata": { "name": name }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+        world.create(PODS, &body);
+    }
+    kubelet.handle_timeout(world.now, &mut world.api);
+    while let Some(due) = kubelet.poll_deadline() {
+        world.now = world.now.later(due.saturating_sub(world.now.monotonic));
+        kubelet.handle_timeout(world.now, &mut world.api);
+    }
+    let (mut seen, nodes) = (Vec::new(), world.get("/api/v1/nodes").1);
+    for pod in world.get(PODS).1["items"].as_array().unwrap() {
+        let node = nodes["items"].as_array().unwrap().iter().find(|n| n["metadata"]["name"] == pod["spec"]["nodeName"]);
+        let address = &node.expect("pods are bound to nodes")["status"]["addresses"][0]["address"];
+        assert_eq!((&pod["status"]["hostIP"], &pod["status"]["hostIPs"][0]["ip"]), (address, address));
+        seen.push(address.clone());
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 3, "{seen:?}");
+}
+
+#[test]
+fn the_root_lists_the_paths() {
+    let mut world = World::new(Config::default());
+    let (status, root) = world.get("/");
+    assert_eq!(status, 200);
+    let paths: Vec<&str> = root["paths"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(paths.is_sorted() && ["/api/v1", "/apis/apps/v1", "/version"].iter().all(|p| paths.contains(p)), "{root}");
+    assert!(paths.iter().all(|path| world.get(path).0 == 200), "{root}");
+}
+
+#[test]
+fn a_body_that_is_nested_too_deeply_is_called_that() {
+    let mut world = World::new(Config::default());
+    for open in ["[", "{\"a\":"] {
+        let body = format!("{{\"data\":{}", open.repeat(200));
+        let request = Request::new("POST", MAPS).with_body("application/json", body);
+        let Reply::Response(response) = world.api.handle_request(world.now, &request) else {
+            panic!("it has an answer")
+        };
+        let message = serde_json::from_slice::<Value>(&response.body).unwrap()["message"].to_string();
+        assert!(response.status == 400 && message.contains("exceeded max depth"), "{message}");
+    }
+}

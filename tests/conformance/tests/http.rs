@@ -27,6 +27,7 @@ fn recorded_api_cases_are_answered_alike_over_http() {
         tokens: vec![token("admin", true), token("weak", false)],
         garbage_collector: false,
         namespace_controller: false,
+        quota_controller: false,
         ..Config::default()
     };
     let server = Server::start(ServerConfig { api, ..ServerConfig::default() }).expect("a free port");

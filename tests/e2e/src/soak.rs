@@ -12,7 +12,7 @@ use crate::process::{PATIENCE, Process, wait_until};
 use crate::proxy::Proxy;
 
 /// What a controller has of the machine it runs on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Use {
     /// Memory in bytes.
     pub memory: f64,
@@ -25,9 +25,9 @@ pub struct Use {
 /// What came of it.
 #[derive(Debug)]
 pub struct Soaked {
-    /// What the controller had after a tenth of the time.
+    /// The most that the controller had in the second fifth of the time.
     pub before: Use,
-    /// What it has at the end.
+    /// The most that it had in the last fifth.
     pub after: Use,
     /// How many requests were answered.
     pub requests: u64,
@@ -74,7 +74,7 @@ pub fn soak(sanskube: &str, time: Duration) -> Soaked {
         Failure::Status { code: 504, retry_after: None },
     ];
     let mut draw = |bound: u64| random.next_u64() % bound;
-    let (began, mut before, mut scaled) = (Instant::now(), None, 0);
+    let (began, mut before, mut after, mut scaled) = (Instant::now(), Use::default(), Use::default(), 0);
     cluster.server.with_api(|api, _| api.faults_mut().close_watches_after(Some(Duration::from_millis(700))));
     while began.elapsed() < time {
         let set = usize::try_from(draw(4)).expect("it is below four");
@@ -105,8 +105,10 @@ pub fn soak(sanskube: &str, time: Duration) -> Soaked {
         }
         std::thread::sleep(Duration::from_millis(draw(400)));
         proxy.set_frozen(false);
-        if before.is_none() && began.elapsed() > time / 10 {
-            before = Some(used(address));
+        match 5 * began.elapsed().as_millis() / time.as_millis().max(1) {
+            1 => before = before.or_more(used(address)),
+            4.. => after = after.or_more(used(address)),
+            _ => {}
         }
     }
     cluster.server.with_api(|api, _| {
@@ -125,8 +127,18 @@ pub fn soak(sanskube: &str, time: Duration) -> Soaked {
         assert!(Instant::now() < deadline, "wanted {wanted:?}, and there is\n{}", inventory(&cluster));
         std::thread::sleep(Duration::from_millis(50));
     }
-    let after = used(address);
-    Soaked { before: before.unwrap_or(after), after, requests: cluster.requests(), scaled }
+    Soaked { before, after, requests: cluster.requests(), scaled }
+}
+
+impl Use {
+    /// Of each the more.
+    fn or_more(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.max(other.memory),
+            threads: self.threads.max(other.threads),
+            files: self.files.max(other.files),
+        }
+    }
 }
 
 /// A line for each set and each pod.

@@ -8,6 +8,8 @@ use sanskube::request::Failure;
 use sanskube_apiserver::faults::{Failure as Fault, Rule};
 use sanskube_e2e::cluster::Cluster;
 use sanskube_e2e::embedded::Adapter;
+use sanskube_e2e::script::Step::{Answer, AnswerAndClose};
+use sanskube_e2e::script::{Script, Sight, Step};
 use sanskube_e2e::with_both_adapters;
 use serde_json::json;
 
@@ -167,6 +169,43 @@ fn a_busy_server_is_asked_again_and_a_write_is_never_repeated<A: Adapter>() {
     assert_eq!(Object::name(&A::send(&client, maps.get("b")).unwrap()), "b");
 }
 
+// CASES C-08.
+fn a_write_that_was_refused_for_want_of_time_is_sent_again_as_it_was_and_no_other<A: Adapter>() {
+    let answer = |status: &str, head: &str, body: &str| {
+        let length = body.len();
+        Answer(format!("HTTP/1.1 {status}\r\n{head}content-length: {length}\r\n\r\n{body}").into_bytes())
+    };
+    let made = answer("201 Created", "", &serde_json::to_string(&map("a", "1")).unwrap());
+    let hints = ["1", "0", "soon", "Fri, 31 Dec 1999 23:59:59 GMT"].map(|hint| format!("retry-after: {hint}\r\n"));
+    let busy = |hint: &str| answer("429 Too Many Requests", hint, "{}");
+    let mut steps: Vec<Step> = hints.iter().map(|hint| busy(hint)).collect();
+    steps.extend([busy(""), made.clone(), busy("retry-after: 1\r\n"), made]);
+    // Who knows what these have done.
+    steps.extend([answer("500 Internal Server Error", "", "{}"), AnswerAndClose(Vec::new())]);
+    let script = Script::start(steps);
+    let client = A::client(&script.url);
+    let maps = Api::<ConfigMap>::in_namespace("default");
+    A::send(&client, maps.create(&map("a", "1"))).unwrap();
+    A::send(&client, maps.replace(&map("a", "2"))).unwrap();
+    assert!(matches!(A::send(&client, maps.create(&map("a", "3"))), Err(Error::Status(_))));
+    assert_eq!(A::send(&client, maps.create(&map("a", "4"))).unwrap_err(), Error::Failed(Failure::Cut));
+    let sent: Vec<(String, String)> = script
+        .finish()
+        .into_iter()
+        .filter_map(|sight| match sight {
+            Sight::Request(head, body) => {
+                let method = head[0].split(' ').next()?.to_owned();
+                let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+                Some((method, body["data"]["k"].as_str()?.to_owned()))
+            }
+            _ => None,
+        })
+        .collect();
+    let times = |method: &str, value: &str, times: usize| vec![(method.to_owned(), value.to_owned()); times];
+    let expected = [times("POST", "1", 6), times("PUT", "2", 2), times("POST", "3", 1), times("POST", "4", 1)];
+    assert_eq!(sent, expected.concat());
+}
+
 /// A kind of one's own: two fields, and no code generated from a schema.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 struct Prices {
@@ -210,5 +249,6 @@ with_both_adapters! {
     a_watch_tells_what_happens_after_a_version,
     errors_are_told_by_blame,
     a_busy_server_is_asked_again_and_a_write_is_never_repeated,
+    a_write_that_was_refused_for_want_of_time_is_sent_again_as_it_was_and_no_other,
     a_type_of_ones_own_is_read_and_refusals_of_it_are_told,
 }

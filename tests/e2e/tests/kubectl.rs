@@ -263,3 +263,15 @@ fn custom_kinds_are_defined_used_and_deleted() {
     kubectl.run("delete crd crontabs.stable.example.com --timeout=60s");
     assert!(kubectl.fail("get ct").contains("the server could not find the requested resource"));
 }
+
+#[test]
+fn a_quota_counts_and_the_root_is_listed() {
+    let Some(kubectl) = Kubectl::start() else { return };
+    kubectl.run("create quota small --hard=pods=1");
+    kubectl.run("wait --for=jsonpath={.status.hard.pods}=1 quota/small --timeout=30s");
+    kubectl.run(&format!("create -f {}", kubectl.manifest("pod.yaml", POD)));
+    let refusal = kubectl.fail("run two --image=registry.example/main:1");
+    assert!(refusal.contains("exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1"), "{refusal}");
+    assert_eq!(rows(&kubectl.run("describe quota small")).last().unwrap(), "pods 1 1");
+    assert!(kubectl.run("get --raw /").contains("\"/apis/apps/v1\""));
+}

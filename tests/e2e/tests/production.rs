@@ -120,6 +120,40 @@ fn a_leader_that_is_stopped_gives_the_lease_back_at_once() {
 }
 
 #[test]
+fn a_leader_ends_when_an_empty_server_with_lower_versions_takes_the_place_of_its_own() {
+    // A port that was free a moment ago. Nobody else is likely to take it.
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port is free").port();
+    let cluster = Cluster::start_on(port);
+    let url = cluster.server.url();
+    // A lease so long that it is not lost because the machine is busy.
+    let process = start(
+        &url,
+        &[
+            "--leader-elect",
+            "--leader-elect-lease-duration",
+            "3600s",
+            "--leader-elect-renew-deadline",
+            "1800s",
+            "--leader-elect-retry-period",
+            "300ms",
+        ],
+    );
+    cluster.create_set("web", 5);
+    wait_until("available pods", || (cluster.available("web") == 5).then_some(()));
+    let version = cluster.version();
+    drop(cluster);
+    // Its watches would go on, and be silent for long.
+    let cluster = Cluster::start_on(port);
+    let (status, said) = process.finish();
+    assert!(status.code() == Some(1) && said.iter().any(|line| line.contains("went back from version")), "{said:#?}");
+    assert!(cluster.version() < version, "it began too late");
+    // Whoever starts it again, as a Deployment does, has one that knows better. It need not wait for the lease here.
+    cluster.create_set("web", 2);
+    let _process = start(&url, &[]);
+    wait_until("available pods", || (cluster.available("web") == 2).then_some(()));
+}
+
+#[test]
 fn probes_see_a_leader_and_one_that_stands_by_and_metrics_say_which_is_which() {
     let cluster = Cluster::start();
     let url = cluster.server.url();

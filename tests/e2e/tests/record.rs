@@ -1,9 +1,11 @@
 //! `sanskube run --record` and `sanskube replay` as their operator meets them.
 
+use std::collections::BTreeSet;
 use std::fs::{metadata, read, read_to_string, write};
 use std::path::{Path, PathBuf};
 
 use sanskube::machine::Part;
+use sanskube::request::Encoding;
 use sanskube_apiserver::Request;
 use sanskube_e2e::cluster::{Cluster, PODS};
 use sanskube_e2e::process::{Process, wait_until};
@@ -181,6 +183,47 @@ fn a_full_recording_can_be_the_reason_to_start_over() {
     assert!(has(&folder.replay(&[]), "the controllers had stopped"));
     let (success, told) = replay(&folder.file("flight.1"), &[]);
     assert!(success && has(&told, "the recording was full here"), "{told:#?}");
+}
+
+#[test]
+fn what_was_read_in_protobuf_is_replayed_and_told_in_the_same_words() {
+    let words = |content_type: &str| {
+        let (cluster, folder) = (Cluster::start(), Folder::new());
+        cluster.create_set("web", 2);
+        let process = folder.run(&cluster, &["--content-type", content_type]);
+        available(&cluster, 2);
+        cluster.scale("web", 1);
+        wait_until("the end of a pod", || (pod_names(&cluster).len() == 1).then_some(()));
+        available(&cluster, 1);
+        process.signal("TERM");
+        assert!(process.finish().0.success());
+
+        let bytes = read(folder.file("flight")).expect("it is there");
+        let mut reader = Reader::open(&*bytes).expect("it is a recording");
+        let mut protobuf = 0;
+        while let Some(record) = reader.poll_record().expect("it is whole") {
+            if let Record::Input(_, Told::Answer(answer)) = record
+                && let Part::Head(head) = answer.part
+            {
+                protobuf += usize::from(head.encoding == Encoding::Protobuf);
+            }
+        }
+        assert_eq!(protobuf > 0, content_type == "protobuf", "{protobuf} answers");
+        let told = folder.replay(&[]);
+        assert!(told.last().is_some_and(|line| line.contains("the same to the bit as recorded")), "{told:#?}");
+        let page = folder.text("page.html");
+        folder.replay(&["--html", &page]);
+        assert!(read(page).is_ok_and(|page| page.len() > 10_000));
+        // What was decided, but for the names of pods, which are drawn by chance.
+        let decisions = told.iter().filter_map(|line| line.split(" decision ").nth(1));
+        let decisions = decisions.filter(|decision| !decision.contains("deleting pod"));
+        decisions.map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let (json, protobuf) = (words("json"), words("protobuf"));
+    for decision in ["too few replicas, need 2, have 0, creating 2", "too many replicas, need 1, have 2, deleting 1"] {
+        let decision = format!("default/web: {decision}");
+        assert!(json.contains(&decision) && protobuf.contains(&decision), "{json:#?} {protobuf:#?}");
+    }
 }
 
 #[test]

@@ -91,6 +91,16 @@ fn a_server_that_is_not_there_yet_is_told_once_and_found_when_it_comes() {
 }
 
 #[test]
+fn a_name_without_an_address_is_told_once() {
+    let url = "http://no-such-host.invalid:6443";
+    let mut process = Process::start(SANSKUBE, &["run", "--server", url]);
+    process.wait_for(&format!("cannot reach {url}: "));
+    process.signal("TERM");
+    let (_, said) = process.finish();
+    assert_eq!(count(&said, "cannot reach"), 1, "{said:#?}");
+}
+
+#[test]
 fn a_server_that_was_started_anew_without_its_objects_is_noticed() {
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port is free").port().to_string();

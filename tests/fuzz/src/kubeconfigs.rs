@@ -23,7 +23,7 @@ pub fn kubeconfigs(input: &[u8]) {
         assert!(!access.server.is_empty() && !access.server.ends_with('/'), "{:?}", access.server);
         let shown = format!("{access:?}");
         match &access.credentials {
-            Credentials::Exec(plugin) => assert!(serde_json::from_str::<Value>(&plugin.info()).is_ok()),
+            Credentials::Exec(plugin) => assert!(serde_json::from_str::<Value>(&plugin.info(None)).is_ok()),
             Credentials::Token(secret) | Credentials::Basic { password: secret, .. } if secret.len() > 20 => {
                 let elsewhere = text.matches(secret.as_str()).count() > 1;
                 assert!(elsewhere || !shown.contains(secret.as_str()), "{shown}");

@@ -34,7 +34,7 @@ impl<'a, W: Write> Live<'a, W> {
         Self { out, size, steps, ledger, clock, began, took, view, drawn: 0 }
     }
 
-    fn draw(&mut self, now: Timestamp) {
+    fn draw(&mut self, now: Timestamp) -> io::Result<()> {
         let (width, height) = (self.size)();
         let elapsed = self.clock.now().instant.since(self.began);
         let (steps, took, view, book) = (self.steps, &self.took, &self.view, &self.ledger.read());
@@ -51,20 +51,19 @@ impl<'a, W: Write> Live<'a, W> {
         }
         frame += "\x1b[J\x1b[?2026l";
         self.drawn = lines.len();
-        // Nobody may be looking any more; the play goes on.
-        let _: io::Result<()> = self.out.write_all(frame.as_bytes()).and_then(|()| self.out.flush());
+        self.out.write_all(frame.as_bytes()).and_then(|()| self.out.flush())
     }
 }
 
 impl<W: Write> Audience for Live<'_, W> {
-    fn see(&mut self, view: &View, now: Timestamp) {
+    fn see(&mut self, view: &View, now: Timestamp) -> io::Result<()> {
         self.view = view.clone();
-        self.draw(now);
+        self.draw(now)
     }
 
-    fn end(&mut self, _: &Step, took: Duration) {
+    fn end(&mut self, _: &Step, took: Duration) -> io::Result<()> {
         self.took.push(took);
-        self.draw(self.clock.now().wall);
+        self.draw(self.clock.now().wall)
     }
 }
 
@@ -78,9 +77,9 @@ mod tests {
         let (clock, ledger) = (Clock::start(), Ledger::default());
         let mut out = Vec::new();
         let mut live = Live::new(&mut out, || (80, 24), STORY, ledger, clock);
-        live.see(&View::default(), clock.now().wall);
+        live.see(&View::default(), clock.now().wall).unwrap();
         let lines = live.drawn;
-        live.end(&STORY[0], Duration::ZERO);
+        live.end(&STORY[0], Duration::ZERO).unwrap();
         let text = String::from_utf8(out).unwrap();
         let frames: Vec<_> = text.split("\x1b[?2026h").collect();
         assert_eq!(frames.len(), 3);

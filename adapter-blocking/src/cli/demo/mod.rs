@@ -12,7 +12,7 @@ mod view;
 use std::io::{self, IsTerminal as _, Write as _, stdout};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -37,10 +37,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Plays the story to whoever watches stdout.
 pub(super) fn demo(args: &DemoArgs) -> Done {
-    let (clock, ledger, stop) = (Clock::start(), Ledger::default(), Arc::new(AtomicBool::new(false)));
+    let (clock, ledger, stop) = (Clock::start(), Ledger::default(), Arc::new(AtomicI32::new(0)));
     signals::handle({
         let stop = stop.clone();
-        move || stop.store(true, Ordering::Relaxed)
+        move |signal| stop.store(signal, Ordering::Relaxed)
     })?;
     let cluster = cluster::start(0, &args.faults, Pace::Watchable)?;
     let controller = Controller::start(&cluster.url(), ledger.clone())?;
@@ -57,18 +57,25 @@ pub(super) fn demo(args: &DemoArgs) -> Done {
     controller.stop();
     match played {
         Ok(()) => {}
-        Err(Failure::Stopped) => return Ok(ExitCode::from(130)),
+        // As a shell tells of a process that a signal has ended.
+        Err(Failure::Stopped { signal }) => return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))),
+        Err(Failure::Unseen(e)) => return unseen(&e),
         Err(failure) => return Err(failure.into()),
     }
     let (steps, book) = (STORY.len(), ledger.read());
-    writeln!(
+    let told = writeln!(
         stdout(),
         "All {steps} steps passed in {took:.1} s: the controller created {} pods and deleted {}, in {} HTTP calls.",
         book.created,
         book.deleted,
         book.calls
-    )?;
-    Ok(ExitCode::SUCCESS)
+    );
+    told.map_or_else(|e| unseen(&e), |()| Ok(ExitCode::SUCCESS))
+}
+
+/// What becomes of a demo that cannot be shown. Who reads no further, as `head` does, has seen enough.
+fn unseen(e: &io::Error) -> Done {
+    if e.kind() == io::ErrorKind::BrokenPipe { Ok(ExitCode::SUCCESS) } else { Err(format!("cannot print: {e}").into()) }
 }
 
 /// The controller, on a thread of its own.

@@ -13,12 +13,13 @@ use super::view::View;
 pub(super) struct Plain<W>(pub(super) W);
 
 impl<W: Write> Audience for Plain<W> {
-    fn see(&mut self, _: &View, _: Timestamp) {}
+    fn see(&mut self, _: &View, _: Timestamp) -> io::Result<()> {
+        Ok(())
+    }
 
-    fn end(&mut self, step: &Step, took: Duration) {
+    fn end(&mut self, step: &Step, took: Duration) -> io::Result<()> {
         let Step { name, expected, .. } = step;
         let line = format!("ok {:5.1} s  {name}: {expected}\n", took.as_secs_f64());
-        // Nobody may be listening any more; the play goes on.
-        let _: io::Result<()> = self.0.write_all(line.as_bytes()).and_then(|()| self.0.flush());
+        self.0.write_all(line.as_bytes()).and_then(|()| self.0.flush())
     }
 }

@@ -1,7 +1,8 @@
 //! The play: the story, acted out against an API server.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -15,12 +16,12 @@ use super::view::View;
 /// How often the user looks.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Shows the play to whoever watches.
+/// Shows the play to whoever watches. An error says that it cannot be shown any more.
 pub(super) trait Audience {
     /// The user looked again.
-    fn see(&mut self, view: &View, now: Timestamp);
+    fn see(&mut self, view: &View, now: Timestamp) -> io::Result<()>;
     /// A step has ended as it should.
-    fn end(&mut self, step: &Step, took: Duration);
+    fn end(&mut self, step: &Step, took: Duration) -> io::Result<()>;
 }
 
 /// Why the play was broken off.
@@ -36,7 +37,12 @@ pub(super) enum Failure {
         seen: String,
     },
     /// Somebody asked for it.
-    Stopped,
+    Stopped {
+        /// With this signal.
+        signal: i32,
+    },
+    /// It cannot be shown any more.
+    Unseen(io::Error),
     /// The user could not do or see something.
     User {
         /// The step at which it happened.
@@ -52,7 +58,8 @@ impl fmt::Display for Failure {
             Self::Step { name, expected, seen } => {
                 write!(f, "the step \"{name}\" failed\n  expected: {expected}\n  seen:     {seen}")
             }
-            Self::Stopped => f.write_str("stopped"),
+            Self::Stopped { signal } => write!(f, "stopped by signal {signal}"),
+            Self::Unseen(e) => write!(f, "cannot be shown: {e}"),
             Self::User { name, error } => write!(f, "at the step \"{name}\", {error}"),
         }
     }
@@ -66,8 +73,8 @@ pub(super) struct Stage<'a> {
     pub(super) user: &'a User,
     /// The clock of the play.
     pub(super) clock: Clock,
-    /// Set by whoever wants it to stop.
-    pub(super) stop: &'a AtomicBool,
+    /// The signal with which somebody wants it to stop; zero while nobody does.
+    pub(super) stop: &'a AtomicI32,
     /// How long a step may take.
     pub(super) patience: Duration,
 }
@@ -78,7 +85,7 @@ impl Stage<'_> {
         for step in steps {
             let began = self.clock.now().instant;
             self.act_out(step, audience)?;
-            audience.end(step, self.clock.now().instant.since(began));
+            audience.end(step, self.clock.now().instant.since(began)).map_err(Failure::Unseen)?;
         }
         Ok(())
     }
@@ -90,12 +97,13 @@ impl Stage<'_> {
         let subject = (step.act)(self.user, &view).map_err(failed)?;
         let deadline = self.clock.now().instant + self.patience;
         loop {
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(Failure::Stopped);
+            match self.stop.load(Ordering::Relaxed) {
+                0 => {}
+                signal => return Err(Failure::Stopped { signal }),
             }
             let view = View::read(self.user).map_err(failed)?;
             let now = self.clock.now();
-            audience.see(&view, now.wall);
+            audience.see(&view, now.wall).map_err(Failure::Unseen)?;
             let seen = match (step.check)(&Scene { view: &view, subject: &subject, now: now.wall }) {
                 Verdict::Yes => return Ok(()),
                 Verdict::NotYet if now.instant < deadline => {
@@ -119,17 +127,20 @@ mod tests {
 
     /// Writes down the names of the steps that have ended.
     impl Audience for Vec<&'static str> {
-        fn see(&mut self, _: &View, _: Timestamp) {}
+        fn see(&mut self, _: &View, _: Timestamp) -> io::Result<()> {
+            Ok(())
+        }
 
-        fn end(&mut self, step: &Step, _: Duration) {
+        fn end(&mut self, step: &Step, _: Duration) -> io::Result<()> {
             self.push(step.name);
+            Ok(())
         }
     }
 
     /// Plays before an API server without a controller, so that nothing comes of anything, and says which steps ended.
-    fn play(steps: &[Step], stopped: bool) -> (Vec<&'static str>, String) {
+    fn play(steps: &[Step], stop: i32) -> (Vec<&'static str>, String) {
         let server = Server::start(ServerConfig::default()).unwrap();
-        let (user, stop) = (User::new(&server.url()), AtomicBool::new(stopped));
+        let (user, stop) = (User::new(&server.url()), AtomicI32::new(stop));
         let stage = Stage { user: &user, clock: Clock::start(), stop: &stop, patience: Duration::ZERO };
         let mut ended = Vec::new();
         let failure = stage.play(steps, &mut ended).unwrap_err();
@@ -142,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_step_of_which_nothing_comes_is_told_with_what_was_seen() {
-        let (ended, failure) = play(STORY, false);
+        let (ended, failure) = play(STORY, 0);
         assert_eq!(ended, [""; 0]);
         let seen = "web: 0 desired, 0 current, 0 ready, 0 available (of an older spec); no pods (after 0 s)";
         let expected = "the set says that it has no pods";
@@ -153,7 +164,7 @@ mod tests {
     #[test]
     fn what_must_never_happen_ends_the_play() {
         let steps = [step(|_| Verdict::Yes), step(|_| Verdict::Wrong("snow".into())), step(|_| Verdict::Yes)];
-        let (ended, failure) = play(&steps, false);
+        let (ended, failure) = play(&steps, 0);
         assert_eq!(ended, ["it rains"]);
         assert_eq!(failure, "the step \"it rains\" failed\n  expected: it is wet\n  seen:     snow");
     }
@@ -161,7 +172,7 @@ mod tests {
     #[test]
     fn a_user_who_is_refused_says_so() {
         let act = |user: &User, _: &View| user.delete(super::super::user::Kind::Pod, "gone").map(|_| String::new());
-        let (_, failure) = play(&[Step { act, ..step(|_| Verdict::Yes) }], false);
+        let (_, failure) = play(&[Step { act, ..step(|_| Verdict::Yes) }], 0);
         assert!(
             failure.starts_with("at the step \"it rains\", DELETE /api/v1/namespaces/default/pods/gone"),
             "{failure}"
@@ -171,6 +182,6 @@ mod tests {
 
     #[test]
     fn whoever_asks_for_it_stops_the_play() {
-        assert_eq!(play(STORY, true), (vec![], "stopped".into()));
+        assert_eq!(play(STORY, 15), (vec![], "stopped by signal 15".into()));
     }
 }

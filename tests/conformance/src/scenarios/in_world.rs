@@ -40,6 +40,7 @@ impl InWorld {
             seed,
             garbage_collector: scenario.collects_garbage(),
             namespace_controller: scenario.ends_namespaces(),
+            quota_controller: false,
             controllers_delay: COLLECTOR,
             ..Default::default()
         };

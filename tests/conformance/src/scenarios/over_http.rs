@@ -253,6 +253,7 @@ fn serve(scenario: &Scenario) -> std::io::Result<Server> {
     let api = Config {
         garbage_collector: scenario.collects_garbage(),
         namespace_controller: scenario.ends_namespaces(),
+        quota_controller: false,
         controllers_delay: COLLECTOR,
         ..Config::default()
     };

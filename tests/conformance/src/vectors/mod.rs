@@ -22,7 +22,7 @@ mod script;
 mod workqueue;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write, stdout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -88,22 +88,27 @@ pub fn run_directory(directory: &Path) -> bool {
 
 /// Replays one file and prints its line and its failures. Returns whether all cases passed.
 pub fn run_file(path: &Path) -> bool {
+    tell_file(path, &mut stdout().lock()).expect("stdout can be written to")
+}
+
+fn tell_file(path: &Path, out: &mut impl Write) -> std::io::Result<bool> {
     let Some(name) = stem(path) else {
-        println!("{}: neither .jsonl nor .jsonl.gz", path.display());
-        return false;
+        let name = path.file_name().unwrap_or(path.as_os_str()).display();
+        writeln!(out, "{name}: 0 passed, 1 failed (the name ends in neither .jsonl nor .jsonl.gz)")?;
+        return Ok(false);
     };
     let mut total = Check::default();
     let (mut passed, mut failed) = (0, 0);
     let cases = match read_cases(path) {
         Ok(cases) => cases,
         Err(e) => {
-            println!("{name}: {e}");
-            return false;
+            writeln!(out, "{name}: 0 passed, 1 failed (the file cannot be read: {e})")?;
+            return Ok(false);
         }
     };
     let Some(replay) = replay(&name) else {
-        println!("{name}: 0 passed, {} failed (nothing here replays this file)", cases.len());
-        return false;
+        writeln!(out, "{name}: 0 passed, {} failed (nothing here replays this file)", cases.len())?;
+        return Ok(false);
     };
     for case in cases {
         let id = case["id"].as_str().unwrap_or("(no id)").to_owned();
@@ -117,21 +122,21 @@ pub fn run_file(path: &Path) -> bool {
             passed += 1;
         } else {
             failed += 1;
-            println!("{name} {id}: {}", case["why"].as_str().unwrap_or(""));
+            writeln!(out, "{name} {id}: {}", case["why"].as_str().unwrap_or(""))?;
             for failure in &check.failures {
-                println!("    {failure}");
+                writeln!(out, "    {failure}")?;
             }
         }
         total.add_rules(&check);
     }
-    println!("{name}: {passed} passed, {failed} failed");
+    writeln!(out, "{name}: {passed} passed, {failed} failed")?;
     for (rule, times) in &total.rules {
-        println!("    rule {rule}: {times} ops");
+        writeln!(out, "    rule {rule}: {times} ops")?;
     }
     for (why, ops) in &total.skipped_ops {
-        println!("    {ops} ops not compared in all: {why}");
+        writeln!(out, "    {ops} ops not compared in all: {why}")?;
     }
-    failed == 0 && passed > 0
+    Ok(failed == 0 && passed > 0)
 }
 
 fn stem(path: &Path) -> Option<String> {

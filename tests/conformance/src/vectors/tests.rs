@@ -129,12 +129,22 @@ fn an_unknown_file_an_empty_one_and_one_that_cannot_be_read_fail() {
     let directory = std::env::temp_dir().join(format!("sanskube-conformance-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("it can be made");
     let case = json!({"id": "a", "ops": []}).to_string();
-    for (name, text) in
-        [("dances.jsonl", &*case), ("keys.jsonl", ""), ("keys.jsonl.gz", &*case), ("backoff.jsonl", "{")]
-    {
+    for (name, text) in [
+        ("dances.jsonl", &*case),
+        ("keys.jsonl", ""),
+        ("keys.jsonl.gz", &*case),
+        ("backoff.jsonl", "{"),
+        ("keys.json", ""),
+    ] {
         let file = directory.join(name);
         std::fs::write(&file, text).expect("it can be written");
         assert!(!run_directory(&directory), "{name}");
+        let mut told = Vec::new();
+        assert!(!tell_file(&file, &mut told).expect("memory can be written to"), "{name}");
+        // Whoever adds the lines up counts every file.
+        let told = String::from_utf8(told).expect("it is text");
+        let line = told.lines().last().expect("a file has a line");
+        assert!(line.contains(" passed, ") && line.contains(" failed"), "{name}: {told}");
         std::fs::remove_file(file).expect("it can be removed");
     }
     assert!(!run_directory(&directory), "nothing is there");

@@ -33,6 +33,7 @@ impl InProcess {
             // Recorded without a controller manager.
             garbage_collector: false,
             namespace_controller: false,
+            quota_controller: false,
             ..Config::default()
         };
         Self { api: ApiServer::new(config, now), now, watches: Vec::new() }
