@@ -148,9 +148,10 @@ impl Machine for Controllers {
     fn poll_output(&mut self, now: Now) -> Output {
         let output = match (self.cancels.pop(), &self.state) {
             (Some(id), _) => Output::Cancel(id),
-            (None, State::Running) => {
-                self.poll_running(now).unwrap_or_else(|| Output::Wait { until: self.next_deadline() })
-            }
+            (None, State::Running) => self.poll_running(now).unwrap_or_else(|| {
+                self.workers.iter_mut().for_each(|worker| worker.handle_due(now.instant));
+                Output::Wait { until: self.next_deadline() }
+            }),
             (None, &State::Stopping { until }) => self.poll_stopping(now, until),
             (None, State::Stopped) => Output::Stopped,
         };

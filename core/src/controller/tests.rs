@@ -169,6 +169,26 @@ fn a_failure_is_tried_again_later_each_time_and_a_success_forgets_it() {
 }
 
 #[test]
+fn a_key_that_is_due_again_while_it_is_out_leaves_no_deadline_behind() {
+    let mut bench = Bench::new();
+    let (_, id) = pods(&mut bench, 2);
+    bench.list("pods", &["n/a"]);
+    assert_eq!(bench.keys(), ["n/a"]);
+    let work = Work { controller: id, key: Key::explicit("n/a") };
+    let later = Duration::from_secs(5);
+    assert!(bench.machine.handle_result(bench.now, &work, Ok::<_, String>(When::After(later))));
+    bench.drain();
+    assert_eq!(bench.until, Some(bench.now.instant + later));
+    bench.event("pods", "MODIFIED", "n/a", 2);
+    assert_eq!(bench.keys(), ["n/a"]);
+    bench.pass(later);
+    assert!(bench.until.is_some_and(|until| until > bench.now.instant), "{:?}", bench.until);
+    assert!(bench.keys().is_empty());
+    bench.finish_all(id, &["n/a"]);
+    assert_eq!(bench.keys(), ["n/a"]);
+}
+
+#[test]
 fn a_result_for_a_key_that_is_not_out_changes_nothing() {
     let mut bench = Bench::new();
     let (_, controller) = pods(&mut bench, 1);
