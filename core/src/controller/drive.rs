@@ -69,7 +69,6 @@ impl Controllers {
 
     fn stop(&mut self, now: Now) {
         if matches!(self.state, State::Running) {
-            self.calls.forget_paused();
             self.state = State::Stopping { until: now.instant + STOP_GRACE };
         }
     }
@@ -113,13 +112,11 @@ impl Controllers {
         if let Some(id) = self.sources.values_mut().find_map(|source| source.stop()) {
             return Output::Cancel(id);
         }
-        if until <= now.instant
-            && let Some(id) = self.calls.poll_abandoned()
-        {
+        if let Some(id) = self.calls.poll_abandoned(now.instant, until) {
             return Output::Cancel(id);
         }
-        if !self.calls.is_empty() {
-            return Output::Wait { until: Some(until) };
+        if let Some(deadline) = self.calls.next_deadline() {
+            return Output::Wait { until: Some(until.min(deadline)) };
         }
         if !self.workers.iter().all(Worker::is_idle) {
             return Output::Wait { until: None };
@@ -151,9 +148,10 @@ impl Machine for Controllers {
     fn poll_output(&mut self, now: Now) -> Output {
         let output = match (self.cancels.pop(), &self.state) {
             (Some(id), _) => Output::Cancel(id),
-            (None, State::Running) => {
-                self.poll_running(now).unwrap_or_else(|| Output::Wait { until: self.next_deadline() })
-            }
+            (None, State::Running) => self.poll_running(now).unwrap_or_else(|| {
+                self.workers.iter_mut().for_each(|worker| worker.handle_due(now.instant));
+                Output::Wait { until: self.next_deadline() }
+            }),
             (None, &State::Stopping { until }) => self.poll_stopping(now, until),
             (None, State::Stopped) => Output::Stopped,
         };

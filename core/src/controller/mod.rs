@@ -236,7 +236,8 @@ impl Controllers {
         self.informer_mut(watch)?.poll_change(handler)
     }
 
-    /// The next key to reconcile, of whichever controller has one and room for it. Nothing is handed out before all collections that
+    /// The next key to reconcile, of whichever controller has one and room for it: to be asked for until there is none whenever the machine rests
+    /// ([`Output::Wait`](crate::machine::Output::Wait)), which keys that can be had at once do not end. Nothing is handed out before all collections that
     /// the controller depends on are known, and nothing after [`Input::Stop`](crate::machine::Input::Stop).
     pub fn poll_key(&mut self, now: Now) -> Option<Work> {
         if !matches!(self.state, State::Running) {

@@ -169,6 +169,26 @@ fn a_failure_is_tried_again_later_each_time_and_a_success_forgets_it() {
 }
 
 #[test]
+fn a_key_that_is_due_again_while_it_is_out_leaves_no_deadline_behind() {
+    let mut bench = Bench::new();
+    let (_, id) = pods(&mut bench, 2);
+    bench.list("pods", &["n/a"]);
+    assert_eq!(bench.keys(), ["n/a"]);
+    let work = Work { controller: id, key: Key::explicit("n/a") };
+    let later = Duration::from_secs(5);
+    assert!(bench.machine.handle_result(bench.now, &work, Ok::<_, String>(When::After(later))));
+    bench.drain();
+    assert_eq!(bench.until, Some(bench.now.instant + later));
+    bench.event("pods", "MODIFIED", "n/a", 2);
+    assert_eq!(bench.keys(), ["n/a"]);
+    bench.pass(later);
+    assert!(bench.until.is_some_and(|until| until > bench.now.instant), "{:?}", bench.until);
+    assert!(bench.keys().is_empty());
+    bench.finish_all(id, &["n/a"]);
+    assert_eq!(bench.keys(), ["n/a"]);
+}
+
+#[test]
 fn a_result_for_a_key_that_is_not_out_changes_nothing() {
     let mut bench = Bench::new();
     let (_, controller) = pods(&mut bench, 1);
@@ -313,9 +333,8 @@ fn an_input_before_the_outputs_are_drained_is_misuse() {
     assert_eq!(machine.handle_input(now, Input::End { call: CallId(77) }), Err(Misuse::UnknownCall));
 }
 
-#[test]
-fn an_event_is_written_beside_the_watches() {
-    let mut bench = Bench::new();
+/// The call that writes an event.
+fn event_call(bench: &mut Bench) -> Call {
     let event = Event {
         component: "test".into(),
         object: ObjectReference {
@@ -332,12 +351,41 @@ fn an_event_is_written_beside_the_watches() {
     };
     bench.machine.record(bench.now, event);
     bench.drain();
-    let call = bench.calls.pop().expect("the event is written");
+    bench.calls.pop().expect("the event is written")
+}
+
+#[test]
+fn an_event_is_written_beside_the_watches() {
+    let mut bench = Bench::new();
+    let call = event_call(&mut bench);
     assert_eq!(call.request.path, "/api/v1/namespaces/n/events");
     bench.give(Input::Head { call: call.id, head: Head::new(201) });
     bench.give(Input::End { call: call.id });
     bench.give(Input::Stop);
     assert!(bench.stopped);
+}
+
+#[test]
+fn a_stop_makes_no_call_again_that_a_busy_server_refuses() {
+    let mut bench = Bench::new();
+    let call = event_call(&mut bench).id;
+    bench.give(Input::Stop);
+    assert!(!bench.stopped);
+    let busy = Head { retry_after: Some(Duration::from_secs(9)), ..Head::new(429) };
+    bench.give(Input::Head { call, head: busy });
+    bench.give(Input::End { call });
+    assert!(bench.stopped);
+}
+
+#[test]
+fn a_stop_keeps_no_call_beyond_its_own_deadline() {
+    let mut bench = Bench::new();
+    let call = event_call(&mut bench);
+    bench.pass(call.deadline.since(bench.now.instant) - Duration::from_millis(20));
+    bench.give(Input::Stop);
+    assert_eq!((bench.stopped, bench.until), (false, Some(call.deadline)));
+    bench.pass(Duration::from_millis(20));
+    assert_eq!((bench.stopped, &*bench.cancelled), (true, &[call.id][..]));
 }
 
 #[cfg(feature = "std")]

@@ -77,6 +77,11 @@ impl Worker {
         self.queue.len()
     }
 
+    /// Queues the keys whose time has come. One that is being reconciled then comes again after that, and is not waited for.
+    pub(super) fn handle_due(&mut self, now: Instant) {
+        self.queue.handle_timeout(now);
+    }
+
     /// When a key is due, if it could be handed out then.
     pub(super) fn next_deadline(&self, sources: &Sources) -> Option<Instant> {
         self.queue.next_deadline().filter(|_| self.has_room() && self.has_synced(sources))

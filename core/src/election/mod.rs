@@ -211,11 +211,13 @@ impl Elector {
             Standing::Leading { until } => Some(until),
             Standing::Lost | Standing::Waiting => None,
         };
-        let call = match &self.in_flight {
-            Some(call) => Some(call.deadline),
-            None => self.next.map(|(at, _)| at),
-        };
+        let call = self.call_deadline().or_else(|| self.next.map(|(at, _)| at));
         [lost, call].into_iter().flatten().min()
+    }
+
+    /// When the call in flight is given up, if there is one.
+    pub fn call_deadline(&self) -> Option<Instant> {
+        self.in_flight.as_ref().map(|call| call.deadline)
     }
 
     /// Where the candidate stands at this moment.

@@ -14,6 +14,26 @@ use core::fmt;
 pub(crate) use reader::Reader;
 pub(crate) use skim::{MAX_DEPTH, Skim};
 
+/// Whether a byte is white space of JSON (RFC 8259, section 2): a form feed, for one, is not.
+pub(crate) const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Bytes without the white space in front and behind.
+pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = bytes
+        && is_space(*first)
+    {
+        bytes = rest;
+    }
+    while let [rest @ .., last] = bytes
+        && is_space(*last)
+    {
+        bytes = rest;
+    }
+    bytes
+}
+
 /// What was looked for is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unexpected {

@@ -3,10 +3,10 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use super::Unexpected;
 use super::number::integer;
 use super::skim::Skim;
 use super::text::{skip_string, string};
+use super::{Unexpected, is_space};
 
 /// Reads a JSON document that is all there.
 ///
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
     fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = *self.bytes.get(self.at)?;
-            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            if !is_space(byte) {
                 return Some(byte);
             }
             self.at += 1;

@@ -81,14 +81,11 @@ impl<W> Calls<W> {
         Some((id, call.call.owner, Outcome::Failed(Failure::TimedOut)))
     }
 
-    /// Takes any call out of flight, when nobody will wait for it any more.
-    pub(crate) fn poll_abandoned(&mut self) -> Option<CallId> {
-        self.in_flight.pop_first().map(|(id, _)| id)
-    }
-
-    /// Makes no call again.
-    pub(crate) fn forget_paused(&mut self) {
+    /// The next call to give up when nobody waits for its outcome any more: one that took too long, or after `until` any. None is begun or made again.
+    pub(crate) fn poll_abandoned(&mut self, now: Instant, until: Instant) -> Option<CallId> {
         self.paused.clear();
+        let (&id, _) = self.in_flight.iter().find(|(_, call)| call.deadline.min(until) <= now)?;
+        self.in_flight.remove(&id).map(|_| id)
     }
 
     /// Takes the head of an answer. `false` if the call is not one of these.

@@ -3,7 +3,7 @@
 use crate::election::{self, Elector, Standing};
 use crate::machine::{Input, Output};
 use crate::recorder::Event;
-use crate::request::CallIds;
+use crate::request::{CallId, CallIds};
 use crate::time::{Instant, Now};
 
 /// The election that a manager stands in, if there is one.
@@ -39,6 +39,11 @@ impl Leadership {
         {
             elector.handle_timeout(now);
         }
+    }
+
+    /// A call that was given up. Nothing is begun.
+    pub(super) fn poll_cancel(&mut self) -> Option<CallId> {
+        self.0.as_mut()?.poll_cancel()
     }
 
     pub(super) fn poll_output(&mut self, now: Now, ids: &mut CallIds) -> Option<Output> {
@@ -89,6 +94,11 @@ impl Leadership {
 
     pub(super) fn is_lost(&self, now: Instant) -> bool {
         self.standing(now) == Some(Standing::Lost)
+    }
+
+    /// When its call in flight is given up, if there is one.
+    pub(super) fn call_deadline(&self) -> Option<Instant> {
+        self.0.as_ref().and_then(Elector::call_deadline)
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {

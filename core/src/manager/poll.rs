@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::worker::Worker;
 use super::{Manager, Owner, State, dry_run};
 use crate::machine::{Feed, Output};
-use crate::request::{CallId, Method, Request};
+use crate::request::{Method, Request};
 use crate::time::{Instant, Now};
 
 /// How long calls in flight may take to end after a stop.
@@ -106,24 +106,21 @@ impl Manager {
         }
     }
 
-    fn poll_abandoned(&mut self) -> Option<CallId> {
-        self.calls.forget_paused();
-        self.calls.poll_abandoned()
-    }
-
     fn poll_stopping(&mut self, now: Now, until: Instant, clean: bool, resigned: bool) -> Output {
         if let Some(cancel) = self.poll_unwatched(now) {
             return cancel;
         }
-        self.calls.forget_paused();
-        if until <= now.instant
-            && let Some(id) = self.poll_abandoned()
-        {
+        // A renewal that took too long.
+        if let Some(id) = self.leadership.poll_cancel() {
+            return Output::Cancel(id);
+        }
+        if let Some(id) = self.calls.poll_abandoned(now.instant, until) {
             self.state = State::Stopping { until, clean: false, resigned };
             return Output::Cancel(id);
         }
         if !self.calls.is_empty() {
-            return Output::Wait { until: Some(until) };
+            let deadlines = [self.calls.next_deadline(), self.leadership.call_deadline()];
+            return Output::Wait { until: deadlines.into_iter().flatten().chain([until]).min() };
         }
         // A lease is given back only if nothing that was sent may still take effect, and only for as long as there is time.
         let late = until + RELEASE_GRACE <= now.instant;
@@ -145,7 +142,7 @@ impl Manager {
         if let Some(cancel) = self.poll_unwatched(now) {
             return cancel;
         }
-        if let Some(id) = self.poll_abandoned() {
+        if let Some(id) = self.calls.poll_abandoned(now.instant, now.instant) {
             return Output::Cancel(id);
         }
         // What the election itself had in flight.

@@ -351,6 +351,22 @@ fn a_stop_cancels_the_watches_and_waits_for_writes_but_not_for_long() {
 }
 
 #[test]
+fn a_stop_keeps_no_call_beyond_its_own_deadline() {
+    let mut cluster = Cluster::new(1);
+    cluster.run();
+    cluster.silent = Some("/status");
+    cluster.scale(2);
+    let write = cluster.unanswered[0].clone();
+    cluster.advance(write.deadline.since(cluster.now.instant) - Duration::from_millis(20));
+    assert!(!cluster.cancelled.contains(&write.id));
+
+    cluster.give(Input::Stop);
+    assert_eq!(cluster.settle(), Some(write.deadline));
+    cluster.advance(Duration::from_millis(20));
+    assert!(cluster.cancelled.contains(&write.id) && cluster.stopped);
+}
+
+#[test]
 fn a_stop_ends_at_once_when_the_last_write_is_answered() {
     let mut cluster = Cluster::new(1);
     cluster.run();
@@ -398,6 +414,56 @@ fn the_head_of_an_answer_that_comes_after_the_deadline_of_its_call_leaves_no_dea
     assert_eq!(manager.poll_output(late), Output::Cancel(call.id));
     let Output::Wait { until: Some(until) } = manager.poll_output(late) else { panic!("it tries again") };
     assert!(until > late.instant);
+}
+
+#[test]
+fn a_stop_keeps_no_renewal_of_the_lease_beyond_its_deadline() {
+    let election = crate::election::Config::new("kube-system", "m", "me");
+    let mut manager = Manager::new(&Config { election: Some(election), ..Config::default() });
+    let mut now = Now::default();
+    let Output::Call(Call { id: read, .. }) = manager.poll_output(now) else { panic!("the lease is read first") };
+    assert!(matches!(manager.poll_output(now), Output::Wait { .. }));
+    let mut drain = |now: Now, inputs: &[Input<'_>]| {
+        let (mut calls, mut cancelled) = (Vec::new(), Vec::new());
+        for input in inputs {
+            manager.handle_input(now, *input).unwrap();
+            loop {
+                match manager.poll_output(now) {
+                    Output::Call(call) => calls.push(call),
+                    Output::Cancel(id) => cancelled.push(id),
+                    Output::Wait { until } if core::ptr::eq(input, inputs.last().unwrap()) => {
+                        return (calls, cancelled, until);
+                    }
+                    Output::Wait { .. } => break,
+                    Output::Stopped => return (calls, cancelled, None),
+                }
+            }
+        }
+        unreachable!("the last input ends with a wait or a stop")
+    };
+    // The lease is free, and taken; the event that tells of it is left without an answer.
+    let create =
+        drain(now, &[Input::Head { call: read, head: Head::new(404) }, Input::End { call: read }]).0[0].clone();
+    assert_eq!(create.request.method, Method::Post);
+    let mut lease: Value = serde_json::from_slice(&create.request.body).unwrap();
+    lease["metadata"]["resourceVersion"] = "1".into();
+    let (call, lease) = (create.id, lease.to_string());
+    let answer = [Input::Head { call, head: OK }, Input::Body { call, bytes: lease.as_bytes() }, Input::End { call }];
+    let (calls, ..) = drain(now, &answer);
+    let event = calls.iter().find(|call| call.request.path.ends_with("/events")).unwrap();
+    now = now.after(Duration::from_secs(2));
+    let renewal = drain(now, &[Input::Timeout]).0[0].clone();
+    assert_eq!(renewal.request.method, Method::Put);
+
+    now = now.after(renewal.deadline.since(now.instant) - Duration::from_millis(100));
+    drain(now, &[Input::Timeout]);
+    let (calls, _, until) = drain(now, &[Input::Stop]);
+    assert_eq!((calls, until), (Vec::new(), Some(renewal.deadline)));
+    now = now.after(Duration::from_millis(100));
+    let (calls, cancelled, until) = drain(now, &[Input::Timeout]);
+    assert_eq!((calls, cancelled), (Vec::new(), alloc::vec![renewal.id]));
+    now = now.after(until.unwrap().since(now.instant));
+    assert_eq!(drain(now, &[Input::Timeout]), (Vec::new(), alloc::vec![event.id], None));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::config::Config;
 use super::failure::{Cause, Doing};
 use super::store::ReflectorStore;
 use crate::error::{DecodeError, Full, Malformed};
+use crate::json;
 use crate::limits::Limits;
 use crate::object::{Common, Decode, Shared};
 use crate::request::{Encoding, Query, Request};
@@ -230,7 +231,7 @@ fn next_json_object<T: Decode>(
 /// An object of which these are all the bytes.
 pub(super) fn decode_whole<T: Decode>(json: &[u8], config: &Config, common: &mut Common<'_>) -> Result<T, Malformed> {
     match T::decode_first(json, &config.resource, common)? {
-        (object, length) if json[length..].trim_ascii().is_empty() => Ok(object),
+        (object, length) if json::trim(&json[length..]).is_empty() => Ok(object),
         _ => Err(Malformed::new("object", "something stands behind it")),
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::status::Status;
 use crate::error::Malformed;
-use crate::json::{Reader, Unexpected};
+use crate::json::{self, Reader, Unexpected};
 use crate::object::lenient::{Text, nullable};
 use crate::resource_version::ResourceVersion;
 
@@ -111,7 +111,7 @@ impl<'a> WatchEvent<'a> {
 
     /// Whether this is all that may stand behind an object in a line.
     pub(crate) fn is_end(rest: &[u8]) -> bool {
-        rest.trim_ascii() == b"}"
+        json::trim(rest) == b"}"
     }
 
     /// Reads one line.
@@ -170,7 +170,7 @@ impl<'a> EventText<'a> {
     fn read(line: &'a [u8]) -> Result<Self, Unexpected> {
         let reader = &mut Reader::new(line);
         let mut event = Self::default();
-        if line.trim_ascii_start().first() != Some(&b'{') {
+        if json::trim(line).first() != Some(&b'{') {
             return Err(reader.unexpected("object"));
         }
         let mut members = reader.object()?;

@@ -10,7 +10,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use super::frame::reuse;
 use super::scanner::Scanner;
 use crate::error::{DecodeError, Full, Malformed};
-use crate::json::Skim;
+use crate::json::{Skim, is_space};
 use crate::limits::Limits;
 use crate::object::lenient::{Text, nullable};
 use crate::resource_version::ResourceVersion;
@@ -245,7 +245,7 @@ impl ListBody {
             (Member::Items, b'[') if structural && depth == 2 => return Place::BeforeItem { needed: false },
             // The quotes of the key are not part of it, and what stands outside of them is white space.
             (Member::Key(n), b'"') if depth == 1 && (structural || n == ITEMS.len()) => Member::Key(n),
-            (Member::Key(n), _) if !self.scanner.is_in_string() && byte.is_ascii_whitespace() => Member::Key(n),
+            (Member::Key(n), _) if !self.scanner.is_in_string() && is_space(byte) => Member::Key(n),
             (Member::Key(n), _) if ITEMS.get(n) == Some(&byte) => Member::Key(n + 1),
             (Member::Key(_), _) => Member::OtherKey,
             (other, _) => other,
@@ -272,10 +272,6 @@ impl ListBody {
         }
         Ok(())
     }
-}
-
-const fn is_space(byte: u8) -> bool {
-    byte.is_ascii_whitespace()
 }
 
 /// Whether a byte ends an element of `items` that is neither object nor array; `depth` is that after the byte.

@@ -6,12 +6,15 @@
 
 mod api;
 mod choices;
+mod controllers;
 mod deltas;
 mod explore;
+mod flights;
 mod kubeconfigs;
 mod machines;
 mod names;
 mod objects;
+mod protobuf;
 mod script;
 mod selectors;
 mod stores;
@@ -20,12 +23,15 @@ mod wire;
 mod work_queues;
 
 pub use api::{api_bodies, api_patches, api_protobuf, api_requests};
+pub use controllers::controllers;
 pub use deltas::{delta_fifo, in_order_fifo};
 pub use explore::{Mutations, corpus, corpus_folder};
+pub use flights::{recordings, replays};
 pub use kubeconfigs::{exec_credentials, kubeconfigs};
-pub use machines::{managers, reflectors};
+pub use machines::{managers, protobuf_managers, reflectors};
 pub use names::{names, timestamps};
 pub use objects::objects;
+pub use protobuf::{protobuf_events, protobuf_frames, protobuf_lists, protobuf_pods};
 pub use selectors::{field_selectors, label_selectors};
 pub use stores::stores;
 pub use wire::{frames, lists, statuses, watch_events};

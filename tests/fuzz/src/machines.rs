@@ -7,19 +7,30 @@ use sanskube::election::{self, Timing};
 use sanskube::informer::{Change, Informer};
 use sanskube::key::Key;
 use sanskube::limits::Limits;
-use sanskube::machine::{Input, Watcher};
+use sanskube::machine::{Input, Machine, Output, Watcher};
 use sanskube::manager::{ClientLimits, Config, Manager};
 use sanskube::object::{MetadataOnly, Object, ReplicaSetKind, Resource};
 use sanskube::reflector::{self, Recovery};
+use sanskube::request::Encoding;
 use sanskube::store::Store;
+use sanskube::time::Instant;
 use serde_json::Value;
 
 use crate::choices::Choices;
 use crate::script::Script;
 
+/// More pods than these are not held.
+pub(crate) const PODS: usize = 40;
+
 /// Bounds that a script can reach.
-fn limits() -> Limits {
-    Limits { object_bytes: 4 << 10, answer_bytes: 16 << 10, list_objects: 40, calls_in_flight: 4, ..Limits::default() }
+pub(crate) fn limits() -> Limits {
+    Limits {
+        object_bytes: 4 << 10,
+        answer_bytes: 16 << 10,
+        list_objects: PODS,
+        calls_in_flight: 4,
+        ..Limits::default()
+    }
 }
 
 /// Whatever a server does, a watcher is never stuck, and once the server is sane it has what the server has.
@@ -55,12 +66,15 @@ fn watch(input: &[u8]) -> impl PartialEq + use<> {
     }
     // A server may have asked for patience, and a back-off may be a minute long. A lie is found out when the watch ends.
     script.be_sane(Duration::from_secs(20 * 60));
-    let store = script.machine.informer().store();
+    let there = pods(&mut script);
+    if there.len() > PODS {
+        return script.outputs;
+    }
     assert!(script.machine.informer().has_synced(), "it is in sync once the server is sane");
+    let store = script.machine.informer().store();
     let stored: BTreeMap<String, String> =
         store.iter().map(|object| (object.name().to_owned(), object.resource_version().to_string())).collect();
     let (lied, outputs) = (script.lied, core::mem::take(&mut script.outputs));
-    let there = pods(&mut script);
     if !lied && prudent {
         let there: BTreeMap<_, _> = there.iter().map(|pod| (name(pod), version(pod))).collect();
         assert_eq!(stored, there);
@@ -80,18 +94,27 @@ fn version(object: &Value) -> String {
     object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned()
 }
 
-fn items<M: sanskube::machine::Machine>(script: &mut Script<M>, path: &str) -> Vec<Value> {
+fn items<M: Machine>(script: &mut Script<M>, path: &str) -> Vec<Value> {
     let list = script.request("GET", path, "", "").json().unwrap_or_default();
     list["items"].as_array().cloned().unwrap_or_default()
 }
 
-fn pods<M: sanskube::machine::Machine>(script: &mut Script<M>) -> Vec<Value> {
+pub(crate) fn pods<M: Machine>(script: &mut Script<M>) -> Vec<Value> {
     items(script, "/api/v1/pods")
 }
 
 /// Whatever a server does, a manager keeps its bounds and deadlines, and once the server is sane the sets have their pods.
 pub fn managers(input: &[u8]) {
-    let outputs = [(); 2].map(|()| manage(input));
+    same_twice(input, Encoding::Json);
+}
+
+/// The same of a manager that asks for protobuf.
+pub fn protobuf_managers(input: &[u8]) {
+    same_twice(input, Encoding::Protobuf);
+}
+
+fn same_twice(input: &[u8], encoding: Encoding) {
+    let outputs = [(); 2].map(|()| manage(input, encoding, Manager::new, |manager| manager));
     assert!(outputs[0] == outputs[1], "the same script gives the same run");
 }
 
@@ -102,7 +125,13 @@ fn candidate() -> election::Config {
     election::Config { timing, ..election::Config::new("default", "lease", "me") }
 }
 
-fn manage(input: &[u8]) -> impl PartialEq + use<> {
+/// Runs a script for a manager, or a machine that is one within; what it has wanted, and whether it has stopped.
+pub(crate) fn manage<M: Machine>(
+    input: &[u8],
+    encoding: Encoding,
+    begin: impl FnOnce(&Config) -> M,
+    manager: impl Fn(&M) -> &Manager,
+) -> (Vec<(Instant, Output)>, bool) {
     let mut choices = Choices::new(input);
     let elected = choices.percent(20);
     let config = Config {
@@ -117,12 +146,13 @@ fn manage(input: &[u8]) -> impl PartialEq + use<> {
         resync_period: Duration::from_secs(*choices.pick(&[0, 0, 30])),
         watch_list: choices.percent(50),
         dry_run: choices.percent(5),
+        encoding,
         limits: limits(),
         ..Config::default()
     };
     let dry_run = config.dry_run;
     // A renewal of the lease is in flight beside the calls that are counted.
-    let mut script = Script::new(Manager::new(&config), limits().calls_in_flight + 1);
+    let mut script = Script::new(begin(&config), limits().calls_in_flight + 1);
     while !choices.is_empty() && !script.stopped {
         if choices.percent(1) {
             script.give(Input::Stop);
@@ -133,9 +163,10 @@ fn manage(input: &[u8]) -> impl PartialEq + use<> {
         // Expectations that were not met are given up after five minutes, and so long may a server have asked for patience.
         script.be_sane(Duration::from_secs(15 * 60));
     }
-    if !script.stopped {
-        assert!(script.machine.has_synced(), "it is in sync once the server is sane");
-        let (pods, sets) = (pods(&mut script), items(&mut script, "/apis/apps/v1/replicasets"));
+    let pods = pods(&mut script);
+    if !script.stopped && pods.len() <= PODS {
+        assert!(manager(&script.machine).has_synced(), "it is in sync once the server is sane");
+        let sets = items(&mut script, "/apis/apps/v1/replicasets");
         for set in sets.iter().filter(|_| !script.lied && !dry_run) {
             let wanted = set["spec"]["replicas"].as_u64().unwrap_or_default() as usize;
             let is_active = |pod: &&Value| {
@@ -148,5 +179,5 @@ fn manage(input: &[u8]) -> impl PartialEq + use<> {
             assert_eq!(set["status"]["replicas"], wanted, "{}", name(set));
         }
     }
-    script.outputs
+    (script.outputs, script.stopped)
 }

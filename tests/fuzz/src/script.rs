@@ -116,7 +116,8 @@ impl<M: Machine> Script<M> {
         self.api.handle_request(now, &request).response().unwrap_or_default()
     }
 
-    fn drain(&mut self) {
+    /// Takes all that the machine wants until it rests.
+    pub(crate) fn drain(&mut self) {
         for _ in 0..OUTPUTS {
             let output = self.machine.poll_output(self.now);
             self.outputs.push((self.now.instant, output.clone()));
@@ -187,11 +188,11 @@ impl<M: Machine> Script<M> {
         self.give(Input::Timeout);
     }
 
-    fn head(&mut self, id: CallId, status: u16, retry_after: Option<u64>) {
+    fn head(&mut self, id: CallId, status: u16, retry_after: Option<u64>, encoding: Encoding) {
         if let Some(flight) = self.in_flight.get_mut(&id) {
             flight.head = true;
             let retry_after = retry_after.map(Duration::from_secs);
-            self.give(Input::Head { call: id, head: Head { status, retry_after, encoding: Encoding::Json } });
+            self.give(Input::Head { call: id, head: Head { status, retry_after, encoding } });
         }
     }
 

@@ -81,9 +81,12 @@ fn what_is_no_event_is_an_error() {
         r#"{"type":"ADDED","object":{}"#,
         r#"{"type":"ADDED","type":"ADDED","object":{}}"#,
         "{\"type\":\"ADDED\",\"object\":\"\u{1}\"}",
+        "{\"type\":\"ADDED\",\"object\":{}\u{c}}",
     ] {
         assert!(event(line).is_err(), "{line}");
     }
+    // A form feed is white space in other languages.
+    assert!(WatchEvent::is_end(b" \t\n\r} \t\n\r") && !WatchEvent::is_end(b"\x0c}"));
     assert!(WatchEvent::decode(b"{\"type\":\"ADDED\",\"object\":{\"\xff\":1}}").is_err());
 }
 

@@ -90,6 +90,9 @@ fn what_is_not_a_list_is_an_error() {
         r#"{"items":[],"metadata":"7"}"#,
         r#"{"items" [{}]}"#,
         r#"{"items":[{}}"#,
+        // White space in other languages.
+        "{\"items\":[{}\u{c}]}",
+        "{\"items\"\u{c}:[{}]}",
     ] {
         assert!(read_text(text).is_err(), "{text}");
     }
