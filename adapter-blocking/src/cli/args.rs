@@ -116,7 +116,7 @@ pub(super) struct RunArgs {
     #[arg(long, env = "SANSKUBE_NAMESPACE", value_name = "NAME", value_parser = namespace, help_heading = "Controllers")]
     pub(super) namespace: Option<String>,
     /// Exit as soon as every set has all its pods ready.
-    #[arg(long, help_heading = "Controllers")]
+    #[arg(long, env = "SANSKUBE_ONCE", help_heading = "Controllers")]
     pub(super) once: bool,
     /// The controllers to run.
     #[arg(
