@@ -221,7 +221,7 @@ fn is_of_object(before: &str) -> bool {
     before.ends_with('@')
 }
 
-/// A part of an answer: of objects what the checks read of them.
+/// A part of an answer: of objects the name and the version, which stands for what the object then was.
 fn part(answer: &Answer) -> String {
     let Part::Body(bytes) = &answer.part else { return format!("{:?}", answer.part) };
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

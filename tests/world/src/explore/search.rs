@@ -86,9 +86,10 @@ pub fn explore(bounds: &Bounds, mut progress: impl FnMut(&Explored)) -> Result<E
     let hot = graph.find_hot_loop().map(|states| (states, "it goes round while no time goes by"));
     if let Some((states, what)) = hot.or_else(|| graph.find_endless().map(|states| (states, "it goes round for ever")))
     {
-        let round = states.iter().map(|state| format!("state {state}")).collect::<Vec<_>>().join(", ");
-        let violation = Violation::new("the cluster comes to rest", format_args!("{what}: {round}"));
-        return Err(fail(path_to(&parents, states[0]), violation));
+        let violation =
+            Violation::new("the cluster comes to rest", format_args!("{what}, by the last {}", states.len()));
+        let path = path_to(&parents, states[0]).into_iter().chain(graph.choices(&states));
+        return Err(fail(path.collect(), violation));
     }
     Ok(explored)
 }
