@@ -69,6 +69,30 @@ fn a_status_failure_counts_before_a_failed_creation() {
     assert!(matches!(cluster.sync().finish.result, Err(SyncFailure::Status(_))));
 }
 
+#[test]
+fn nothing_is_kept_of_a_set_that_goes_while_it_is_synced() {
+    let mut cluster = Cluster::new(set_json(1, json!({})));
+    let mut sync = {
+        let caches = Caches { pods: &cluster.pods, sets: &cluster.sets };
+        cluster.controller.begin_sync(&Key::new("shop", "web"), caches, cluster.now)
+    };
+    let (ticket, _) = sync.poll_request().unwrap();
+    let deleted = set(&set_json(1, json!({})));
+    cluster.controller.handle_set_deleted(&deleted);
+    let _ = cluster.sets.delete(&deleted).unwrap();
+    let caches = Caches { pods: &cluster.pods, sets: &cluster.sets };
+    let created = answer(201, &pod_json("web-00001", owned()));
+    sync.handle_outcome(&mut cluster.controller, caches, ticket, created, cluster.now);
+    // The status finds no set, which would slow it down.
+    let gone = json!({"kind": "Status", "code": 404, "reason": "NotFound"});
+    while let Some((ticket, _)) = sync.poll_request() {
+        sync.handle_outcome(&mut cluster.controller, caches, ticket, answer(404, &gone), cluster.now);
+    }
+    assert!(matches!(sync.finish().unwrap().result, Err(SyncFailure::Status(_))));
+    assert!(cluster.controller.rejections().is_empty() && cluster.controller.expectations().is_empty());
+    assert_eq!(cluster.controller.guard().get(&Key::new("shop", "web")), None);
+}
+
 /// An answer of any kind to a request.
 fn random_answer(random: &mut Random, server: &mut Server, request: Request) -> Outcome {
     let code = *random.pick(&[200, 201, 204, 302, 400, 403, 404, 409, 410, 422, 429, 500, 503, 504]);

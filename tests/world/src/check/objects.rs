@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// A pod.
 #[derive(Debug, Deserialize)]
@@ -91,8 +92,12 @@ pub struct SetStatus {
     pub ready_replicas: usize,
     /// `status.availableReplicas`
     pub available_replicas: usize,
+    /// `status.terminatingReplicas`
+    pub terminating_replicas: usize,
     /// `status.observedGeneration`
     pub observed_generation: i64,
+    /// `status.conditions`
+    pub conditions: Vec<Value>,
 }
 
 impl Metadata {

@@ -53,7 +53,10 @@ fn why_unmet(check: &Check, key: &str, set: &Set, ready: bool) -> Option<String>
         fully_labeled_replicas: wanted,
         ready_replicas: if ready { wanted } else { 0 },
         available_replicas: if ready { wanted } else { 0 },
+        terminating_replicas: 0,
         observed_generation: set.metadata.generation,
+        // Nothing is left of what has failed.
+        conditions: Vec::new(),
     };
     (set.status != status).then(|| format!("{key} has {wanted} pods, and its status says {:?}", set.status))
 }

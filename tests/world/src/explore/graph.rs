@@ -45,6 +45,16 @@ impl Graph {
         self.find_loop(|edges| edges.first().map(|edge| edge.to).into_iter().collect())
     }
 
+    /// Which choices lead round a loop.
+    pub(super) fn choices(&self, round: &[State]) -> impl Iterator<Item = u16> {
+        let next = round.iter().cycle().skip(1);
+        round.iter().zip(next).filter_map(|(from, to)| {
+            let edges = self.edges.get(*from as usize)?.as_ref()?;
+            // What happens without users and faults are the first choices.
+            edges.iter().position(|edge| edge.to == *to).and_then(|nth| u16::try_from(nth).ok())
+        })
+    }
+
     /// A loop of some of the edges.
     fn find_loop(&self, follow: impl Fn(&[Edge]) -> Vec<State>) -> Option<Vec<State>> {
         let next = |state: State| {
@@ -106,5 +116,6 @@ mod tests {
         assert_eq!((graph.find_hot_loop(), graph.find_endless()), (None, Some(vec![0, 1])));
         graph.add(1, &[(arrival, 0)]);
         assert_eq!(graph.find_hot_loop(), Some(vec![0, 1]));
+        assert_eq!(graph.choices(&[0, 1]).collect::<Vec<_>>(), [0, 0]);
     }
 }

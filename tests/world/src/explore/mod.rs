@@ -25,6 +25,7 @@ mod graph;
 mod plain;
 mod scene;
 mod search;
+mod tokens;
 
 pub use choice::{Choice, Fault, User};
 

@@ -104,11 +104,13 @@ impl Scene {
         choices
     }
 
-    /// Lets something happen.
+    /// Lets something happen, and says how many timers ran out. How many it is if it has happened before, so that this need not be found out again,
+    /// may be told as `rounds`.
     ///
     /// # Errors
     /// Something does not hold.
-    pub fn take(&mut self, choice: &Choice) -> Result<(), Violation> {
+    pub fn take(&mut self, choice: &Choice, rounds: Option<u16>) -> Result<u16, Violation> {
+        let mut ran_out = 0;
         // Two syncs never begin at the same time.
         self.world.advance_to(self.world.now().instant + Duration::from_micros(1));
         match choice {
@@ -125,7 +127,7 @@ impl Scene {
                 self.world.let_server_act();
                 self.check.after_step(&mut self.world)?;
             }
-            Choice::Wake(client) => self.wake(*client)?,
+            Choice::Wake(client) => ran_out = self.wake(*client, rounds)?,
             Choice::User(user) => {
                 self.users -= 1;
                 self.do_user(user);
@@ -133,7 +135,8 @@ impl Scene {
             }
             Choice::Fault(fault) => self.do_fault(*fault)?,
         }
-        self.do_plain()
+        self.do_plain()?;
+        Ok(ran_out)
     }
 
     /// Why the cluster is not as it should be, when nothing happens any more.
@@ -227,20 +230,22 @@ impl Scene {
     }
 
     /// Lets timers run out until one of them changes something: keys that fail again and again do not hold up the others.
-    fn wake(&mut self, id: ClientId) -> Result<(), Violation> {
-        let (before, end) = (self.fingerprint_of_work(), self.world.now().instant + HORIZON);
-        while self.world.now().instant <= end && self.timers().any(|other| other == id) {
+    fn wake(&mut self, id: ClientId, rounds: Option<u16>) -> Result<u16, Violation> {
+        let before = rounds.is_none().then(|| self.fingerprint_of_work());
+        let (mut ran_out, end) = (0, self.world.now().instant + HORIZON);
+        while rounds != Some(ran_out) && self.world.now().instant <= end && self.timers().any(|other| other == id) {
+            ran_out += 1;
             if let Some(due) = self.world.clients.get(&id).and_then(Client::due) {
                 self.world.advance_to(due.max(self.world.now().instant));
             }
             self.world.let_wake(id);
             self.check.after_step(&mut self.world)?;
             self.do_plain()?;
-            if self.fingerprint_of_work() != before {
+            if before.is_some_and(|before| self.fingerprint_of_work() != before) {
                 break;
             }
         }
-        Ok(())
+        Ok(ran_out)
     }
 
     /// Does what is no choice: opens watches and lists, and drops what nobody waits for.

@@ -34,8 +34,11 @@ pub struct Failure {
     pub path: Vec<String>,
 }
 
+/// One of the choices of a state, and how many timers run out with it.
+type Taken = (u16, Option<u16>);
+
 /// How a state was found: from which, and by which of its choices.
-type Parent = Option<(State, u16)>;
+type Parent = Option<(State, Taken)>;
 
 /// Explores a world. `progress` is told after each level of depth.
 ///
@@ -44,7 +47,7 @@ type Parent = Option<(State, u16)>;
 /// # Errors
 /// Something does not hold.
 pub fn explore(bounds: &Bounds, mut progress: impl FnMut(&Explored)) -> Result<Explored, Box<Failure>> {
-    let fail = |path: Vec<u16>, violation| Box::new(Failure { violation, path: tell(bounds, &path) });
+    let fail = |path: Vec<Taken>, violation| Box::new(Failure { violation, path: tell(bounds, &path) });
     let scene = guarded(|| Scene::new(bounds)).map_err(|violation| fail(Vec::new(), violation))?;
     let mut parents: Vec<Parent> = vec![None];
     let mut counts = vec![scene.choices().len() as u16];
@@ -59,14 +62,14 @@ pub fn explore(bounds: &Bounds, mut progress: impl FnMut(&Explored)) -> Result<E
             let mut choices: Vec<(Choice, State)> = Vec::new();
             for nth in 0..counts[state as usize] {
                 let taken = guarded(|| step(bounds, &path, nth));
-                let Step { choice, found, count, is_end } =
-                    taken.map_err(|violation| fail([&*path, &[nth]].concat(), violation))?;
+                let Step { choice, rounds, found, count, is_end } =
+                    taken.map_err(|violation| fail([&*path, &[(nth, None)]].concat(), violation))?;
                 explored.steps += 1;
                 let to = match known.entry(found) {
                     Entry::Occupied(entry) => *entry.get(),
                     Entry::Vacant(entry) => {
                         let to = parents.len() as State;
-                        parents.push(Some((state, nth)));
+                        parents.push(Some((state, (nth, Some(rounds)))));
                         counts.push(count);
                         next.push(to);
                         explored.states += 1;
@@ -86,9 +89,10 @@ pub fn explore(bounds: &Bounds, mut progress: impl FnMut(&Explored)) -> Result<E
     let hot = graph.find_hot_loop().map(|states| (states, "it goes round while no time goes by"));
     if let Some((states, what)) = hot.or_else(|| graph.find_endless().map(|states| (states, "it goes round for ever")))
     {
-        let round = states.iter().map(|state| format!("state {state}")).collect::<Vec<_>>().join(", ");
-        let violation = Violation::new("the cluster comes to rest", format_args!("{what}: {round}"));
-        return Err(fail(path_to(&parents, states[0]), violation));
+        let violation =
+            Violation::new("the cluster comes to rest", format_args!("{what}, by the last {}", states.len()));
+        let path = path_to(&parents, states[0]).into_iter().chain(graph.choices(&states).map(|nth| (nth, None)));
+        return Err(fail(path.collect(), violation));
     }
     Ok(explored)
 }
@@ -96,6 +100,8 @@ pub fn explore(bounds: &Bounds, mut progress: impl FnMut(&Explored)) -> Result<E
 /// Where a choice leads.
 struct Step {
     choice: Choice,
+    /// How many timers ran out.
+    rounds: u16,
     found: u128,
     /// How many choices there are.
     count: u16,
@@ -103,47 +109,47 @@ struct Step {
 }
 
 /// Takes one of the choices at the end of a path.
-fn step(bounds: &Bounds, path: &[u16], nth: u16) -> Result<Step, Violation> {
+fn step(bounds: &Bounds, path: &[Taken], nth: u16) -> Result<Step, Violation> {
     let mut scene = replay(bounds, path)?;
     let choice = scene.choices().swap_remove(usize::from(nth));
-    scene.take(&choice)?;
+    let rounds = scene.take(&choice, None)?;
     let choices = scene.choices();
     let is_end = !choices.first().is_some_and(Choice::is_forced);
     match scene.why_unsettled().filter(|_| is_end) {
         Some(why) => Err(Violation::new("the cluster becomes as it should be", why)),
-        None => Ok(Step { choice, found: scene.fingerprint(), count: choices.len() as u16, is_end }),
+        None => Ok(Step { choice, rounds, found: scene.fingerprint(), count: choices.len() as u16, is_end }),
     }
 }
 
-fn path_to(parents: &[Parent], mut state: State) -> Vec<u16> {
+fn path_to(parents: &[Parent], mut state: State) -> Vec<Taken> {
     let mut path = Vec::new();
-    while let Some((parent, nth)) = parents[state as usize] {
-        path.push(nth);
+    while let Some((parent, taken)) = parents[state as usize] {
+        path.push(taken);
         state = parent;
     }
     path.reverse();
     path
 }
 
-fn replay(bounds: &Bounds, path: &[u16]) -> Result<Scene, Violation> {
+fn replay(bounds: &Bounds, path: &[Taken]) -> Result<Scene, Violation> {
     let mut scene = Scene::new(bounds)?;
-    for nth in path {
+    for (nth, rounds) in path {
         let choice = scene.choices().swap_remove(usize::from(*nth));
-        scene.take(&choice)?;
+        scene.take(&choice, *rounds)?;
     }
     Ok(scene)
 }
 
 /// What happens on a path, in words.
-fn tell(bounds: &Bounds, path: &[u16]) -> Vec<String> {
+fn tell(bounds: &Bounds, path: &[Taken]) -> Vec<String> {
     let mut told = Vec::new();
     // It ends in what does not hold.
     let _ = guarded(|| {
         let mut scene = Scene::new(bounds)?;
-        for nth in path {
+        for (nth, rounds) in path {
             let choice = scene.choices().swap_remove(usize::from(*nth));
             told.push(scene.describe(&choice));
-            scene.take(&choice)?;
+            scene.take(&choice, *rounds)?;
         }
         Ok(())
     });
