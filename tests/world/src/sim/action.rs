@@ -42,6 +42,8 @@ pub enum User {
     Recreate { set: u8, replicas: u8 },
     /// Gives a pod labels that no set selects, or those of a set.
     Relabel { pod: u8, set: Option<u8> },
+    /// Deletes a pod at once and makes another of its name and its labels, which is nobody's.
+    ReplacePod { pod: u8 },
     /// Scales a set.
     Scale { set: u8, replicas: u8 },
     /// Changes the spec of a set without effect on its pods.

@@ -140,7 +140,11 @@ fn draw_user(dice: &mut Dice) -> User {
         6 | 7 => User::Create { set, replicas: dice.small(5), min_ready: dice.pick(&[0, 0, 3]) },
         8 => User::Delete { set, policy: dice.pick(&[Policy::Background, Policy::Foreground, Policy::Orphan]) },
         9 => User::Recreate { set, replicas: dice.small(5) },
-        10..=12 => User::DeletePod { pod, at_once: dice.one_in(2) },
+        10..=12 => match dice.below(3) {
+            0 => User::DeletePod { pod, at_once: false },
+            1 => User::DeletePod { pod, at_once: true },
+            _ => User::ReplacePod { pod },
+        },
         13 => User::Disown { pod },
         14 => User::EndNamespace { after: dice.time(Duration::from_secs(4)) },
         15 => User::FailPod { pod },

@@ -1,6 +1,7 @@
 //! Users: requests that come from nowhere in particular, and take effect at once.
 
 use sanskube_apiserver::Request;
+use serde_json::json;
 
 use super::action::{Policy, User};
 use super::run::{Run, Undo};
@@ -82,6 +83,7 @@ impl Run {
                 let app = set.map_or("none", |set| self.app(set));
                 self.patch_pod(pod, &format!(r#"{{"metadata":{{"labels":{{"app":"{app}"}}}}}}"#));
             }
+            User::ReplacePod { pod } => self.replace_pod(pod),
             User::Scale { set, replicas } => {
                 let scale = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
                 self.ask("PATCH", &format!("{}/scale", set_path(set)), MERGE, &scale);
@@ -146,6 +148,23 @@ impl Run {
         if let Some(path) = self.pod_path(pod) {
             self.ask("PATCH", &path, MERGE, body);
         }
+    }
+
+    fn replace_pod(&mut self, pod: u8) {
+        let Some((namespace, name)) = self.pod_key(pod).and_then(|key| {
+            let (namespace, name) = key.split_once('/')?;
+            Some((namespace.to_owned(), name.to_owned()))
+        }) else {
+            return;
+        };
+        let labels = self.check.pods.now(&format!("{namespace}/{name}")).map(|pod| pod.metadata.labels.clone());
+        let another = json!({
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        });
+        let pods = format!("/api/v1/namespaces/{namespace}/pods");
+        self.ask("DELETE", &format!("{pods}/{name}"), JSON, r#"{"gracePeriodSeconds":0}"#);
+        self.ask("POST", &pods, JSON, &another.to_string());
     }
 
     fn pod_count(&self) -> usize {
