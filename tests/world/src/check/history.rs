@@ -92,6 +92,11 @@ impl<T> History<T> {
         changes
     }
 
+    /// The keys of all objects that there have been.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.states.keys().map(String::as_str)
+    }
+
     /// Whether something has ever held of an object.
     pub fn was(&self, key: &str, held: impl Fn(&T) -> bool) -> bool {
         let mut states = self.states.get(key).into_iter().flatten();
