@@ -2,12 +2,13 @@
 
 use sanskube_access::rustls::pki_types::CertificateDer;
 use sanskube_access::{Identity, Proxy, Server, Tls};
+use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::http::uri::Authority;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
-use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
-    ConnectProxyConnector, ConnectionDetails, Connector, RustlsConnector, TcpConnector, Transport,
+    ConnectProxyConnector, ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
 };
 use ureq::{Agent, Error, ProxyProtocol};
 
@@ -23,8 +24,8 @@ pub(crate) fn agent(server: &Server, most_idle: usize) -> Agent {
         .tls_config(tls(&server.tls_now()))
         .user_agent(&server.user_agent)
         .build();
-    let connector = ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default()).chain(Named::new(server));
-    Agent::with_parts(config, connector, DefaultResolver::default())
+    let connector = ().chain(ConnectProxyConnector::default()).chain(Resolved::default()).chain(Named::new(server));
+    Agent::with_parts(config, connector, NotYet)
 }
 
 fn proxy(proxy: &Proxy) -> ureq::Proxy {
@@ -56,6 +57,52 @@ fn certificates(certificates: &[CertificateDer<'_>]) -> Vec<Certificate<'static>
     certificates.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect()
 }
 
+/// Looks up no address: ureq wants them for each request, also for one that goes out by a connection that is there, and starts a thread to find them.
+#[derive(Debug)]
+struct NotYet;
+
+impl Resolver for NotYet {
+    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        Ok(self.empty())
+    }
+}
+
+/// TCP that looks up the addresses of the host when it is to connect to it.
+#[derive(Debug, Default)]
+struct Resolved {
+    tcp: TcpConnector,
+    resolver: DefaultResolver,
+}
+
+impl<In: Transport> Connector<In> for Resolved {
+    type Out = <TcpConnector as Connector<In>>::Out;
+
+    fn connect(&self, details: &ConnectionDetails<'_>, chained: Option<In>) -> Result<Option<Self::Out>, Error> {
+        if chained.is_some() {
+            // There is a connection already, to a proxy.
+            return self.tcp.connect(details, chained);
+        }
+        let addrs = self.resolver.resolve(details.uri, details.config, details.timeout)?;
+        self.tcp.connect(&ConnectionDetails { addrs, ..again(details) }, None)
+    }
+}
+
+/// The same details once more, so that some of them can be others.
+fn again<'a>(details: &ConnectionDetails<'a>) -> ConnectionDetails<'a> {
+    ConnectionDetails {
+        uri: details.uri,
+        addrs: details.addrs.clone(),
+        config: details.config,
+        request_level: details.request_level,
+        resolver: details.resolver,
+        now: details.now,
+        timeout: details.timeout,
+        current_time: details.current_time.clone(),
+        run_connector: details.run_connector.clone(),
+        register_shutdown: details.register_shutdown.clone(),
+    }
+}
+
 /// TLS that expects another name in the server's certificate than the host of its URL, where there is one to be expected.
 #[derive(Debug)]
 struct Named {
@@ -79,19 +126,7 @@ impl<In: Transport> Connector<In> for Named {
         match &self.other {
             // A proxy has its own name.
             Some((address, uri)) if details.needs_tls() && details.uri.authority() == Some(address) => {
-                let details = ConnectionDetails {
-                    uri,
-                    addrs: details.addrs.clone(),
-                    config: details.config,
-                    request_level: details.request_level,
-                    resolver: details.resolver,
-                    now: details.now,
-                    timeout: details.timeout,
-                    current_time: details.current_time.clone(),
-                    run_connector: details.run_connector.clone(),
-                    register_shutdown: details.register_shutdown.clone(),
-                };
-                self.tls.connect(&details, chained)
+                self.tls.connect(&ConnectionDetails { uri, ..again(details) }, chained)
             }
             _ => self.tls.connect(details, chained),
         }
