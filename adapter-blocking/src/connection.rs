@@ -26,8 +26,8 @@ pub(crate) fn agent(server: &Server, most_idle: usize) -> Agent {
         .tls_config(tls(&server.tls_now()))
         .user_agent(&server.user_agent)
         .build();
-    let connector = ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default()).chain(Named::new(server));
-    Agent::with_parts(config, connector, Names(DefaultResolver::default()))
+    let connector = ().chain(ConnectProxyConnector::default()).chain(Resolved::default()).chain(Named::new(server));
+    Agent::with_parts(config, connector, NotYet)
 }
 
 fn proxy(proxy: &Proxy) -> ureq::Proxy {
@@ -59,16 +59,53 @@ fn certificates(certificates: &[CertificateDer<'_>]) -> Vec<Certificate<'static>
     certificates.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect()
 }
 
-/// The system's resolver. Where a name has no address, nothing was sent to anybody: the kind of the error says so, which the system leaves open.
+/// Looks up no address: ureq wants them for each request, also for one that goes out by a connection that is there, and starts a thread to find them.
 #[derive(Debug)]
-struct Names(DefaultResolver);
+struct NotYet;
 
-impl Resolver for Names {
-    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        self.0.resolve(uri, config, timeout).map_err(|error| match error {
+impl Resolver for NotYet {
+    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        Ok(self.empty())
+    }
+}
+
+/// TCP that looks up the addresses of the host when it is to connect to it.
+#[derive(Debug, Default)]
+struct Resolved {
+    tcp: TcpConnector,
+    resolver: DefaultResolver,
+}
+
+impl<In: Transport> Connector<In> for Resolved {
+    type Out = <TcpConnector as Connector<In>>::Out;
+
+    fn connect(&self, details: &ConnectionDetails<'_>, chained: Option<In>) -> Result<Option<Self::Out>, Error> {
+        if chained.is_some() {
+            // There is a connection already, to a proxy.
+            return self.tcp.connect(details, chained);
+        }
+        // Where a name has no address, nothing was sent to anybody: the kind of the error says so, which the system leaves open.
+        let addrs = self.resolver.resolve(details.uri, details.config, details.timeout).map_err(|error| match error {
             Error::Io(e) => Error::Io(io::Error::new(io::ErrorKind::HostUnreachable, e)),
             error => error,
-        })
+        })?;
+        self.tcp.connect(&ConnectionDetails { addrs, ..again(details) }, None)
+    }
+}
+
+/// The same details once more, so that some of them can be others.
+fn again<'a>(details: &ConnectionDetails<'a>) -> ConnectionDetails<'a> {
+    ConnectionDetails {
+        uri: details.uri,
+        addrs: details.addrs.clone(),
+        config: details.config,
+        request_level: details.request_level,
+        resolver: details.resolver,
+        now: details.now,
+        timeout: details.timeout,
+        current_time: details.current_time.clone(),
+        run_connector: details.run_connector.clone(),
+        register_shutdown: details.register_shutdown.clone(),
     }
 }
 
@@ -95,19 +132,7 @@ impl<In: Transport> Connector<In> for Named {
         match &self.other {
             // A proxy has its own name.
             Some((address, uri)) if details.needs_tls() && details.uri.authority() == Some(address) => {
-                let details = ConnectionDetails {
-                    uri,
-                    addrs: details.addrs.clone(),
-                    config: details.config,
-                    request_level: details.request_level,
-                    resolver: details.resolver,
-                    now: details.now,
-                    timeout: details.timeout,
-                    current_time: details.current_time.clone(),
-                    run_connector: details.run_connector.clone(),
-                    register_shutdown: details.register_shutdown.clone(),
-                };
-                self.tls.connect(&details, chained)
+                self.tls.connect(&ConnectionDetails { uri, ..again(details) }, chained)
             }
             _ => self.tls.connect(details, chained),
         }

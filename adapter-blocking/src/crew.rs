@@ -2,17 +2,17 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
+
+use crate::jobs::Jobs;
 
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Threads that wait for jobs. A new one is started when all are busy, so whoever hands out jobs bounds their number.
 pub(crate) struct Crew {
-    jobs: Option<Sender<Job>>,
-    waiting: Arc<Mutex<Receiver<Job>>>,
+    jobs: Arc<Jobs<Job>>,
     /// Jobs that were handed out and are not done.
     busy: Arc<AtomicUsize>,
     threads: Vec<JoinHandle<()>>,
@@ -20,8 +20,7 @@ pub(crate) struct Crew {
 
 impl Crew {
     pub(crate) fn new() -> Self {
-        let (jobs, waiting) = channel();
-        Self { jobs: Some(jobs), waiting: Arc::new(Mutex::new(waiting)), busy: Arc::default(), threads: Vec::new() }
+        Self { jobs: Arc::new(Jobs::new()), busy: Arc::default(), threads: Vec::new() }
     }
 
     /// Has a job done, which must not panic.
@@ -35,31 +34,20 @@ impl Crew {
             job();
             busy.fetch_sub(1, Ordering::AcqRel);
         };
-        if let Some(jobs) = &self.jobs {
-            // The receiver is ours, so it is there.
-            let _ = jobs.send(Box::new(job));
-        }
+        self.jobs.push(Box::new(job));
         if before >= self.threads.len() {
-            let waiting = self.waiting.clone();
-            self.threads.push(Builder::new().name("sanskube-reconcile".into()).spawn(move || serve(&waiting))?);
+            let jobs = self.jobs.clone();
+            let serve = move || std::iter::from_fn(|| jobs.pop()).for_each(|job| job());
+            self.threads.push(Builder::new().name("sanskube-reconcile".into()).spawn(serve)?);
         }
         Ok(())
-    }
-}
-
-fn serve(waiting: &Mutex<Receiver<Job>>) {
-    loop {
-        // Nothing can panic while the lock is held, and a receiver has no state to be broken.
-        let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(job) = job else { return };
-        job();
     }
 }
 
 impl Drop for Crew {
     /// Waits until all jobs are done.
     fn drop(&mut self) {
-        self.jobs = None;
+        self.jobs.close();
         for thread in self.threads.drain(..) {
             // A thread that panicked has said so already.
             let _ = thread.join();

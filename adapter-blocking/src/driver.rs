@@ -99,6 +99,7 @@ impl Driver {
     /// Drives `machine` until it has stopped. `observe` is called each time the machine has come to rest; it may ask for the stop.
     pub fn run<M: Machine>(mut self, machine: &mut M, mut observe: impl FnMut(&M, Now)) {
         let mut unsent = Vec::new();
+        let mut parts = Vec::new().into_iter();
         loop {
             let until = loop {
                 match machine.poll_output(self.clock.now()) {
@@ -114,20 +115,26 @@ impl Driver {
                     Output::Wait { until } => break until,
                 }
             };
-            let event = match unsent.pop() {
-                Some(call) => Event::Unsent(call),
-                None if self.stopper.take() => Event::Stop,
-                None => {
-                    observe(machine, self.clock.now());
-                    self.next_event(until)
+            let answer;
+            let input = if let Some(call) = unsent.pop() {
+                Input::Failed { call, failure: Failure::Refused }
+            } else if self.stopper.take() {
+                Input::Stop
+            } else if let Some(part) = parts.next() {
+                answer = part;
+                if !self.transport.is_awaited(&answer) {
+                    continue;
                 }
-            };
-            let input = match &event {
-                Event::Answer(answer) if self.transport.is_awaited(answer) => answer.input(),
-                Event::Answer(_) => continue,
-                Event::Due | Event::Wake => Input::Timeout,
-                Event::Stop => Input::Stop,
-                Event::Unsent(call) => Input::Failed { call: *call, failure: Failure::Refused },
+                answer.input()
+            } else {
+                observe(machine, self.clock.now());
+                match self.next_event(until) {
+                    Some(Event::Answer(came)) => {
+                        parts = came.into_iter();
+                        continue;
+                    }
+                    Some(Event::Wake) | None => Input::Timeout,
+                }
             };
             machine
                 .handle_input(self.clock.now(), input)
@@ -135,13 +142,12 @@ impl Driver {
         }
     }
 
-    /// Waits for something to come in, or for the machine's deadline.
-    fn next_event(&self, until: Option<Instant>) -> Event {
+    /// Waits for something to come in. None when the machine's deadline has come before.
+    fn next_event(&self, until: Option<Instant>) -> Option<Event> {
         // The driver holds a sender itself, so the channel never disconnects: what fails is the waiting.
-        let event = match until {
+        match until {
             None => self.events.recv().ok(),
             Some(until) => self.events.recv_timeout(self.clock.until(until)).ok(),
-        };
-        event.unwrap_or(Event::Due)
+        }
     }
 }

@@ -1,18 +1,11 @@
 //! What can wake the driver.
 
 use sanskube::machine::Answer;
-use sanskube::request::CallId;
 
 /// What can wake the driver.
 pub(crate) enum Event {
-    /// A part of an answer came.
-    Answer(Answer),
-    /// The machine's deadline has come.
-    Due,
-    /// Somebody wants the machine to stop.
-    Stop,
-    /// A call could not be sent.
-    Unsent(CallId),
+    /// Parts of an answer came, in this order.
+    Answer(Vec<Answer>),
     /// There may be something to do that does not come in by the channel.
     Wake,
 }

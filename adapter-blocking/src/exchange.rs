@@ -5,7 +5,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use sanskube::machine::{Answer, Part};
-use sanskube::request::{Call, Encoding, Failure, Head};
+use sanskube::request::{Call, CallId, Encoding, Failure, Head};
 use sanskube_access::Server;
 use ureq::config::AutoHeaderValue;
 use ureq::http::{self, HeaderMap, HeaderValue, StatusCode};
@@ -30,46 +30,71 @@ pub(crate) struct Job {
 
 /// Makes one call and reports what comes. Returns early when nobody listens any more.
 pub(crate) fn exchange(pool: &Pool, job: Job, events: &SyncSender<Event>) {
-    let id = job.call.id;
-    let report = |part| events.send(Event::Answer(Answer { call: id, part })).is_ok();
-    let name = format!("{:?}", job.call.request);
-    if let Err(error) = attempt(pool, job, &report) {
+    let mut report = Report { call: job.call.id, events, parts: Vec::new() };
+    if let Err(error) = attempt(pool, &job, &mut report) {
         let failure = classify(&error);
-        log::debug!("{name}: {error}");
+        log::debug!("{:?}: {error}", job.call.request);
         if failure == Failure::Refused {
             pool.reach.handle_refusal(&pool.server.url, &error);
         }
-        report(Part::Failed(failure));
+        report.add(Part::Failed(failure));
+    }
+    report.send();
+}
+
+/// Tells the driver of an answer. Each time wakes it, so parts that come together are told together.
+struct Report<'a> {
+    call: CallId,
+    events: &'a SyncSender<Event>,
+    parts: Vec<Answer>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, part: Part) {
+        self.parts.push(Answer { call: self.call, part });
+    }
+
+    /// Returns whether somebody listens.
+    fn send(&mut self) -> bool {
+        self.events.send(Event::Answer(std::mem::take(&mut self.parts))).is_ok()
     }
 }
 
-fn attempt(pool: &Pool, job: Job, report: &impl Fn(Part) -> bool) -> Result<(), Error> {
+fn attempt(pool: &Pool, job: &Job, report: &mut Report<'_>) -> Result<(), Error> {
     let Job { agent, call, until } = job;
-    if until <= Instant::now() {
+    if *until <= Instant::now() {
         // It has waited for a thread until nobody waited for it any more. What is not sent cannot do harm.
-        report(Part::Failed(Failure::Refused));
+        report.add(Part::Failed(Failure::Refused));
         return Ok(());
     }
-    let mut response = open(pool, agent.as_ref(), &call, until)?;
-    if !report(Part::Head(head(&response))) {
+    let mut response = open(pool, agent.as_ref(), call, *until)?;
+    report.add(Part::Head(head(&response)));
+    // What a watch has to tell is told at once; of another answer a piece is filled first.
+    if call.watch && !report.send() {
         return Ok(());
     }
     let mut body = response.body_mut().as_reader();
-    let mut piece = [0; PIECE];
+    let (mut piece, mut filled) = ([0; PIECE], 0);
     loop {
-        match body.read(&mut piece) {
-            Ok(0) => break,
-            Ok(length) => {
-                if !report(Part::Body(piece[..length].to_vec())) {
-                    return Ok(());
-                }
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(Error::from(e)),
+        let read = body.read(&mut piece[filled..]);
+        filled += *read.as_ref().unwrap_or(&0);
+        let ended = match read {
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => true,
+            Ok(_) => false,
+        };
+        if filled > 0 && (ended || call.watch || filled == PIECE) {
+            report.add(Part::Body(piece[..filled].to_vec()));
+            filled = 0;
+        }
+        if ended {
+            report.add(read.map(|_| Part::End)?);
+            return Ok(());
+        }
+        if filled == 0 && !report.send() {
+            return Ok(());
         }
     }
-    report(Part::End);
-    Ok(())
 }
 
 /// Sends a call, by its own agent or else by the newest of the pool, and returns when the head of its answer is there.

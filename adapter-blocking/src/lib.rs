@@ -34,6 +34,7 @@ mod crew;
 mod driver;
 mod event;
 mod exchange;
+mod jobs;
 mod pool;
 mod rest;
 mod runner;

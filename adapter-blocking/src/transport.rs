@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use ureq::Agent;
 
 use crate::event::Event;
 use crate::exchange::{Job, exchange};
+use crate::jobs::Jobs;
 use crate::pool::Pool;
 
 /// Sends requests and reports their answers as [`Event`]s.
@@ -22,21 +23,22 @@ pub(crate) struct Transport {
     events: SyncSender<Event>,
     /// The calls in flight. A watch has an agent of its own, so that it can be shut down alone.
     in_flight: HashMap<CallId, Option<Agent>>,
-    jobs: Option<Sender<Job>>,
+    jobs: Arc<Jobs<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Transport {
     pub(crate) fn new(server: Server, workers: usize, events: SyncSender<Event>) -> std::io::Result<Self> {
         let pool = Arc::new(Pool::new(server, workers));
-        let (jobs, waiting) = channel();
-        let waiting = Arc::new(Mutex::new(waiting));
-        let mut threads = Vec::new();
+        let jobs = Arc::new(Jobs::new());
+        let mut transport = Self { pool, events, in_flight: HashMap::new(), jobs, threads: Vec::new() };
         for _ in 0..workers.max(1) {
-            let (pool, events, waiting) = (pool.clone(), events.clone(), waiting.clone());
-            threads.push(Builder::new().name("sanskube-call".into()).spawn(move || work(&pool, &waiting, &events))?);
+            let (pool, events, jobs) = (transport.pool.clone(), transport.events.clone(), transport.jobs.clone());
+            // One call after the other, until the transport is dropped.
+            let work = move || std::iter::from_fn(|| jobs.pop()).for_each(|job| exchange(&pool, job, &events));
+            transport.threads.push(Builder::new().name("sanskube-call".into()).spawn(work)?);
         }
-        Ok(Self { pool, events, in_flight: HashMap::new(), jobs: Some(jobs), threads })
+        Ok(transport)
     }
 
     /// Begins a call. Its thread gives up by itself a little after `limit`.
@@ -49,10 +51,7 @@ impl Transport {
         let job = |agent, call| Job { agent, call, until };
         if !call.watch {
             self.in_flight.insert(id, None);
-            if let Some(jobs) = &self.jobs {
-                // The workers live as long as the sender, so there is someone to take it.
-                let _ = jobs.send(job(None, call));
-            }
+            self.jobs.push(job(None, call));
             return Ok(());
         }
         let agent = self.pool.watch_agent();
@@ -94,7 +93,7 @@ impl Drop for Transport {
     /// Shuts every connection down and waits for the threads, which end at once: their sockets are closed, and nobody
     /// takes their events any more.
     fn drop(&mut self) {
-        self.jobs = None;
+        self.jobs.close();
         for agent in self.in_flight.drain().filter_map(|(_, agent)| agent) {
             agent.shutdown();
         }
@@ -103,15 +102,5 @@ impl Drop for Transport {
             // A thread that panicked has said so already.
             let _ = thread.join();
         }
-    }
-}
-
-/// The life of a pool thread: one call after the other, until the transport is dropped.
-fn work(pool: &Pool, waiting: &Mutex<Receiver<Job>>, events: &SyncSender<Event>) {
-    loop {
-        // Nothing can panic while the lock is held, and a receiver has no state to be broken.
-        let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(job) = job else { return };
-        exchange(pool, job, events);
     }
 }
