@@ -56,7 +56,7 @@ fn taken_in(fed: &mut Fed, pods: usize) -> Duration {
 fn ask(pods: usize) -> crate::Result<Peer> {
     let list = std::env::temp_dir().join(format!("sanskube-bench-{}.json", std::process::id()));
     generator::write_list(pods, &mut BufWriter::new(File::create(&list)?))?;
-    let mut peer = Peer::default();
+    let mut peer = Peer::kube_rs();
     let asked = peer.ingest(&list);
     std::fs::remove_file(&list)?;
     asked.map(|()| peer)

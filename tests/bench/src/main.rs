@@ -28,7 +28,8 @@ static ALLOCATOR: allocator::Counting = allocator::Counting;
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: sanskube-bench generate COUNT FILE [--format json|proto] | ingest FILE [--format json|proto] | churn PODS [--format json|proto]
-    | settled | queue | scale MOST | binary | chart MOST MOST-OF-PEER | whole SANSKUBE [KUBE-CONTROLLER-MANAGER] | table [MOST]";
+    | settled | queue | scale MOST | binary | chart MOST MOST-OF-PEER | whole SANSKUBE [KUBE-CONTROLLER-MANAGER] | table [MOST]
+CLIENT_GO and KUBE_CONTROLLER_MANAGER in the environment name programs that `table` compares with";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

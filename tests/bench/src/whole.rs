@@ -21,31 +21,21 @@ const REPLICAS: [usize; 4] = [40, 60, 10, 0];
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the work took.
-struct Taken {
+pub(crate) struct Taken {
     /// From the first change to the last pod and status.
-    converged: Duration,
+    pub(crate) converged: Duration,
     /// Processor time from start to end.
-    processor: Duration,
+    pub(crate) processor: Duration,
     /// The most memory at any time, in kilobytes.
-    memory: u64,
+    pub(crate) memory: u64,
 }
 
 /// Measures `sanskube` and, if its path is given, kube-controller-manager.
 pub(crate) fn run(ours: &str, theirs: Option<&str>) -> crate::Result {
-    let with_server = |url: &str| {
-        let mut command = Command::new(ours);
-        command.args(["run", "--controllers=replicaset", "--server", url]);
-        command.args(["--kube-api-qps=1000", "--kube-api-burst=1000", "--log-level=error"]);
-        Ok(command)
-    };
-    let ours = measure(with_server)?;
+    let ours = sanskube(ours)?;
     print("sanskube", &ours);
     let Some(program) = theirs else { return Ok(()) };
-    let folder = std::env::temp_dir().join(format!("sanskube-whole-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let theirs = measure(|url| kube_controller_manager(program, url, &folder));
-    std::fs::remove_dir_all(&folder)?;
-    let theirs = theirs?;
+    let theirs = kube_controller_manager(program)?;
     print("kube-controller-manager", &theirs);
     println!(
         "ratios: processor time 1/{:.1}, memory 1/{:.1}, time to converge {:.2} ×",
@@ -56,13 +46,31 @@ pub(crate) fn run(ours: &str, theirs: Option<&str>) -> crate::Result {
     Ok(())
 }
 
+/// Measures `sanskube`.
+pub(crate) fn sanskube(program: &str) -> crate::Result<Taken> {
+    measure(|url| {
+        let mut command = Command::new(program);
+        command.args(["run", "--controllers=replicaset", "--server", url]);
+        command.args(["--kube-api-qps=1000", "--kube-api-burst=1000", "--log-level=error"]);
+        Ok(command)
+    })
+}
+
+/// Measures kube-controller-manager: only its ReplicaSet controller, with the same limits.
+pub(crate) fn kube_controller_manager(program: &str) -> crate::Result<Taken> {
+    let folder = std::env::temp_dir().join(format!("sanskube-whole-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let theirs = measure(|url| go_command(program, url, &folder));
+    std::fs::remove_dir_all(&folder)?;
+    theirs
+}
+
 fn print(name: &str, taken: &Taken) {
     let Taken { converged, processor, memory } = taken;
     println!("{name}: converged in {converged:.1?}, {processor:.2?} of processor time, {memory} kB of memory");
 }
 
-/// Only its ReplicaSet controller, with the same limits.
-fn kube_controller_manager(program: &str, url: &str, folder: &Path) -> crate::Result<Command> {
+fn go_command(program: &str, url: &str, folder: &Path) -> crate::Result<Command> {
     let kubeconfig = folder.join("kubeconfig");
     let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
         "clusters": [{"name": "c", "cluster": {"server": url}}],
