@@ -78,7 +78,7 @@ fn nothing_is_kept_of_a_set_that_goes_while_it_is_synced() {
     };
     let (ticket, _) = sync.poll_request().unwrap();
     let deleted = set(&set_json(1, json!({})));
-    cluster.controller.handle_set_deleted(&deleted);
+    let _ = cluster.controller.handle_set_deleted(&deleted);
     let _ = cluster.sets.delete(&deleted).unwrap();
     let caches = Caches { pods: &cluster.pods, sets: &cluster.sets };
     let created = answer(201, &pod_json("web-00001", owned()));
