@@ -16,8 +16,8 @@
 //! * **reflectors** are not in the text: what one does follows from its connection, which is, and where it has none from its cache, and whether
 //!   the history reaches back to it.
 //!
-//! Left out is what decides *when* something is done, as the exploration tries every time: moments, of which only the order of timers is kept and
-//! whether they run out soon, the state of random numbers, back-offs and how often something has failed; and measures. So a state stands for all
+//! Left out is what decides *when* something is done, as the exploration tries every time: moments, of which is kept whether they are past (a timer
+//! that is overdue runs out with whatever comes next), whether a timer runs out soon, and the order of timers; the state of random numbers, back-offs and how often something has failed; and measures. So a state stands for all
 //! states that differ in these. What this hides are bounds that only many failures in a row reach (20 watches that end at once, say), of which
 //! small worlds have too few. Left out, too, is what the checks remember of the way here: each way is checked as far as the state it joins.
 
@@ -32,7 +32,7 @@ use sanskube::object::{Object, ReplicaSetKind};
 use sanskube::uid::Uid;
 use serde_json::Value;
 
-use super::plain::plain;
+use super::plain::{Plain, plain};
 use super::scene::Scene;
 use super::tokens::{Token, rank, replace, tokens};
 use crate::check::version_of;
@@ -121,8 +121,8 @@ impl Scene {
             }
         }
         let calls = calls(client);
-        let told =
-            plain(&format!("{manager:?}"), timers_in_order, |call| calls.iter().position(|(_, of)| of.0 == call));
+        let how = Plain { now: client.clock.show(self.world.now()).instant.as_nanos(), timers_in_order };
+        let told = plain(&format!("{manager:?}"), how, |call| calls.iter().position(|(_, of)| of.0 == call));
         text.push_str(&replace(&told, |before, token| match token {
             Token::Version(version) if !is_of_object(before) => Some(place.name(version)),
             _ => None,
@@ -138,7 +138,7 @@ impl Scene {
         for uid in known.into_iter().map(|uid| Uid::new(&uid)) {
             let record = controller.expectations().get(&uid);
             let Some(record) = record.filter(|record| record.creations > 0 || record.deletions > 0) else { continue };
-            let told = replace(&plain(&format!("{record:?}"), true, |_| None), |_, token| match token {
+            let told = replace(&plain(&format!("{record:?}"), how, |_| None), |_, token| match token {
                 Token::Version(version) => Some(format!("+{}", place.distance(0, version))),
                 _ => None,
             });

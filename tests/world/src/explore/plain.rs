@@ -31,8 +31,17 @@ const LEFT_OUT: [&str; 23] = [
 /// Fields that are maps without an order.
 const UNORDERED: [&str; 3] = ["records", "states", "timers"];
 
-/// A `Debug` text without what is left out, and without times, of which perhaps the order is kept in which timers run out. Calls are named by `call`.
-pub(super) fn plain(text: &str, timers_in_order: bool, call: impl Fn(u64) -> Option<usize> + Copy) -> String {
+/// How a text is made plain.
+#[derive(Clone, Copy)]
+pub(super) struct Plain {
+    /// Of moments it is kept whether they are past.
+    pub(super) now: u64,
+    /// Whether the order is kept in which timers run out.
+    pub(super) timers_in_order: bool,
+}
+
+/// A `Debug` text without what is left out. Calls are named by `call`.
+pub(super) fn plain(text: &str, how: Plain, call: impl Fn(u64) -> Option<usize> + Copy) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c.is_ascii_alphabetic()) {
@@ -44,16 +53,19 @@ pub(super) fn plain(text: &str, timers_in_order: bool, call: impl Fn(u64) -> Opt
         let value = after.strip_prefix(": ").unwrap_or_default();
         if LEFT_OUT.contains(&word) && !value.is_empty() {
             rest = &value[end_of_value(value)..];
-        } else if (UNORDERED.contains(&word) || !timers_in_order && word == "waiting") && value.starts_with('{') {
+        } else if (UNORDERED.contains(&word) || !how.timers_in_order && word == "waiting") && value.starts_with('{') {
             let (map, behind) = value.split_at(end_of_value(value));
             let map = map.trim_end();
             let map = map.strip_prefix('{').and_then(|map| map.strip_suffix('}')).unwrap_or(map);
-            let mut entries: Vec<String> = entries(map).map(|entry| plain(entry, timers_in_order, call)).collect();
+            let mut entries: Vec<String> = entries(map).map(|entry| plain(entry, how, call)).collect();
             entries.sort_unstable();
             let _ = write!(kept, "{word}: {{{}}}", entries.join(", "));
             rest = behind;
         } else if after.starts_with('(') && matches!(word, "Instant" | "Timestamp") {
-            rest = after.find(')').map_or("", |end| &after[end + 1..]);
+            let end = after.find(')').unwrap_or(after.len() - 1);
+            let is_past = word == "Instant" && after[1..end].parse().is_ok_and(|at: u64| at <= how.now);
+            kept.push_str(if is_past { "past" } else { "" });
+            rest = &after[end + 1..];
             // The ticket of a timer, which orders equal times.
             rest = rest.strip_prefix(", ").map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
         } else if let Some(id) = after.strip_prefix('(').filter(|_| word == "CallId") {
@@ -98,6 +110,8 @@ fn end_of_value(text: &str) -> usize {
 mod tests {
     use super::*;
 
+    const HOW: Plain = Plain { now: 6, timers_in_order: true };
+
     #[test]
     fn times_measures_and_the_order_of_maps_are_left_out() {
         let text = |states: &str| {
@@ -105,18 +119,18 @@ mod tests {
                 "Q {{ adds: 3, states: {{{states}}}, waiting: {{(Instant(5), 17): 1}}, passed: H {{ sums: [1, 2] }}, timers: {{}} }}"
             )
         };
-        let plain = |states: &str| plain(&text(states), true, |_| None);
+        let plain = |states: &str| plain(&text(states), HOW, |_| None);
         let one = plain(r#""b": S { since: Instant(7) }, "a": (1, 2)"#);
-        assert_eq!(one, r#"Q { , states: {"a": (1, 2), "b": S { }}, waiting: {(): 1}, , timers: {}}"#);
+        assert_eq!(one, r#"Q { , states: {"a": (1, 2), "b": S { }}, waiting: {(past): 1}, , timers: {}}"#);
         assert_eq!(one, plain(r#""a": (1, 2), "b": S { since: Instant(8) }"#));
     }
 
     #[test]
     fn the_order_of_timers_may_be_left_out() {
         let text = |first: &str, second: &str| {
-            format!("D {{ waiting: {{(Instant(5), 1): {first}, (Instant(7), 0): {second}}} }}")
+            format!("D {{ waiting: {{(Instant(7), 1): {first}, (Instant(8), 0): {second}}} }}")
         };
-        let plain = |text: String, in_order| plain(&text, in_order, |_| None);
+        let plain = |text: String, in_order| plain(&text, Plain { timers_in_order: in_order, ..HOW }, |_| None);
         assert_ne!(plain(text("a", "b"), true), plain(text("b", "a"), true));
         assert_eq!(plain(text("a", "b"), false), plain(text("b", "a"), false));
     }
@@ -124,6 +138,6 @@ mod tests {
     #[test]
     fn calls_are_named_by_their_place() {
         let text = "W { id: CallId(7), other: CallId(8) }";
-        assert_eq!(plain(text, true, |call| (call == 7).then_some(1)), "W { id: #Some(1), other: #None }");
+        assert_eq!(plain(text, HOW, |call| (call == 7).then_some(1)), "W { id: #Some(1), other: #None }");
     }
 }
