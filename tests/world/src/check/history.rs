@@ -23,6 +23,8 @@ pub struct History<T> {
 pub struct Changed<T> {
     /// Its key, `namespace/name`.
     pub key: String,
+    /// The version from which on it is so.
+    pub version: u64,
     /// What it was.
     pub before: Option<Rc<T>>,
     /// What it is.
@@ -51,7 +53,7 @@ impl<T: DeserializeOwned> History<T> {
             let states = self.states.entry(key.clone()).or_default();
             let before = states.last().and_then(|(_, state)| state.clone());
             states.push((change.version, after.clone()));
-            changed.push(Changed { key, before, after });
+            changed.push(Changed { key, version: change.version, before, after });
         }
         changed
     }

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use sanskube::limits::Limits;
 use sanskube::machine::{Answer, Part};
@@ -24,17 +25,24 @@ use crate::client::ClientId;
 use crate::member::Member;
 use crate::world::{Exchange, World};
 
+/// How long an expectation holds a set back at most.
+const EXPECTATION: Duration = Duration::from_secs(300);
+
 /// A sync, and how far the caches had come when it began.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SyncView {
     /// The key of the set.
     pub key: String,
+    /// Its uid, as the cache shows it; empty if it does not.
+    pub uid: String,
     /// When it began, by the clock of its controller.
     pub began: Instant,
     /// The version of the cache of pods.
     pub pods: u64,
     /// The version of the cache of sets.
     pub sets: u64,
+    /// When it began, as [`Sent::sent_at`].
+    tick: u64,
     /// The version that the server had come to when it was last asked for the set by this sync, if it was.
     pub asked: Cell<Option<u64>>,
     /// What it has asked for.
@@ -51,6 +59,8 @@ pub struct Sent {
     /// When it was sent, as a number that grows with each call and each answer.
     sent_at: u64,
     method: Option<Method>,
+    /// The version at which it changed a pod; zero if it has changed none.
+    changed: u64,
     /// When a whole answer that says that it was done reached the controller, if one has.
     acknowledged_at: Option<u64>,
 }
@@ -129,8 +139,27 @@ impl Known {
         }
     }
 
+    /// The last version at which an earlier sync of the same set has made or deleted a pod, as it was told before this one began. What is as old as
+    /// an expectation lasts does not count.
+    pub(crate) fn written_before(&self, client: ClientId, sync: &SyncView) -> u64 {
+        let of_client = self.sent.range((client, CallId(0))..=(client, CallId(u64::MAX)));
+        let earlier = of_client.map(|(_, sent)| sent).filter(|sent| {
+            sent.acknowledged_at.is_some_and(|at| at <= sync.tick)
+                && matches!(sent.method, Some(Method::Post | Method::Delete))
+                && sent.sync.as_ref().is_some_and(|other| {
+                    other.key == sync.key && other.uid == sync.uid && sync.began.since(other.began) < EXPECTATION
+                })
+        });
+        earlier.map(|sent| sent.changed).max().unwrap_or(0)
+    }
+
     pub(crate) fn note_changes(&mut self, changes: &Changes<'_>) {
         let by = changes.exchange.map(|exchange| (exchange.client, exchange.call));
+        if let Some(sent) = by.and_then(|by| self.sent.get_mut(&by))
+            && let Some(change) = changes.pods.last()
+        {
+            sent.changed = change.version;
+        }
         for Changed { before, after, .. } in &changes.pods {
             let set = |pod: &Option<Rc<Pod>>| {
                 pod.as_ref().filter(|pod| pod.is_live()).and_then(|pod| pod.metadata.set().map(str::to_owned))
@@ -179,13 +208,17 @@ impl Known {
         let Some(manager) = world.machine(client).and_then(Member::manager) else { return Ok(()) };
         let versions = manager.sets(sanskube::object::ReplicaSetKind::ReplicaSet).map(version_of);
         let versions = (version_of(manager.pods()), versions.unwrap_or(0));
-        let seen = self.seen.entry(client).or_default();
+        let (tick, seen) = (self.tick, self.seen.entry(client).or_default());
         let old = std::mem::take(&mut seen.syncs);
         for (_, key, began) in manager.syncs() {
             let sync = old.get(key.as_str()).filter(|sync| sync.began == began).cloned();
             let sync = sync.unwrap_or_else(|| {
+                let set = sets.at(key.as_str(), versions.1);
+                let uid = set.map_or_else(String::new, |set| set.metadata.uid.clone());
                 Rc::new(SyncView {
                     key: key.as_str().into(),
+                    uid,
+                    tick,
                     began,
                     pods: versions.0,
                     sets: versions.1,

@@ -43,6 +43,17 @@ impl Check {
         let Some(set) = self.sets.at(&sync.key, sync.sets) else {
             return wrong(&format_args!("its sync of {} knew of no such set", sync.key));
         };
+        let written = match exchange.request.method {
+            Method::Post | Method::Delete => self.known.written_before(exchange.client, sync),
+            _ => 0,
+        };
+        if written > sync.pods {
+            let what = format_args!(
+                "{:?} of {:?} for {}, whose last batch came to {written}, by a cache at {}",
+                exchange.request, exchange.client, sync.key, sync.pods
+            );
+            return Err(Violation::new("no batch of pods is begun before the one before it is seen", what));
+        }
         for change in &changes.sets {
             self.check_status(exchange, change, sync, set)?;
         }
