@@ -310,7 +310,7 @@ mod tests {
             body: Vec::new(),
         };
         let mut change = |call, before, after| {
-            let pods = vec![Changed { key: "default/p".into(), before, after }];
+            let pods = vec![Changed { key: "default/p".into(), version: 7, before, after }];
             known.note_changes(&Changes { pods, sets: Vec::new(), exchange: Some(&exchange(call)) });
             (known.given.get("p").map(|by| by.1), known.taken.get("p").map(|by| by.1))
         };
