@@ -85,10 +85,11 @@ impl<In: Transport> Connector<In> for Resolved {
             return self.tcp.connect(details, chained);
         }
         // Where a name has no address, nothing was sent to anybody: the kind of the error says so, which the system leaves open.
-        let addrs = self.resolver.resolve(details.uri, details.config, details.timeout).map_err(|error| match error {
-            Error::Io(e) => Error::Io(io::Error::new(io::ErrorKind::HostUnreachable, e)),
-            error => error,
-        })?;
+        let addrs =
+            self.resolver.resolve(details.uri, details.config, details.timeout).map_err(|error| match error {
+                Error::Io(e) => Error::Io(io::Error::new(io::ErrorKind::HostUnreachable, e)),
+                error => error,
+            })?;
         self.tcp.connect(&ConnectionDetails { addrs, ..again(details) }, None)
     }
 }
