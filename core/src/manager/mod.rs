@@ -46,6 +46,7 @@ use crate::replicaset::{ReplicaSetController, Ticket, index_pods};
 use crate::request::{CallId, CallIds, Failure, Outcome};
 use crate::store::Store;
 use crate::time::{Instant, Now};
+use crate::workqueue::WorkQueue;
 use calls::Calls;
 use leadership::Leadership;
 use limiter::Gate;
@@ -133,6 +134,11 @@ impl Manager {
     /// The controller of a kind, to be looked at: what its sets wait for. None if the manager does not look after this kind.
     pub fn controller(&self, kind: ReplicaSetKind) -> Option<&ReplicaSetController> {
         self.workers.iter().find(|worker| worker.kind() == kind).map(|worker| &worker.controller)
+    }
+
+    /// The work queue of a kind, to be looked at: what waits, and what has failed how often. None if the manager does not look after this kind.
+    pub fn queue(&self, kind: ReplicaSetKind) -> Option<&WorkQueue<Key>> {
+        self.workers.iter().find(|worker| worker.kind() == kind).map(|worker| &worker.queue)
     }
 
     /// The keys of the sets that are being synced, of all kinds, and since when.

@@ -32,6 +32,11 @@ pub(crate) fn check(
         counts.push(("expectations", controller.expectations().len(), sets + syncs));
         counts.push(("records of rejections", controller.rejections().len(), sets + syncs));
     }
+    if let Some(queue) = manager.queue(kind) {
+        // A key that failed waits, and its failures are forgotten once it succeeds: a counter and a wait for each.
+        let open = queue.waiting() + queue.len() + queue.processing();
+        counts.push(("records of failures", queue.tracked(), 2 * open));
+    }
     match counts.into_iter().find(|(_, count, bound)| count > bound) {
         Some((what, count, bound)) => {
             let what = format_args!("{client:?} has {count} {what}, where {bound} are allowed");
