@@ -93,6 +93,16 @@ impl ApiServer {
         }
     }
 
+    /// To be called after an object was changed: an owner that it no longer keeps from going may have waited for that
+    /// (`addUnblockedOwnersToDeleteQueue`).
+    pub(crate) fn after_release(&mut self, now: Now, before: &Object, after: &Object) {
+        if self.has_controllers() {
+            for owner in before.owners.iter().filter(|owner| blocks(before, owner) && !blocks(after, owner)) {
+                self.controllers.push(now.monotonic + self.config.controllers_delay, owner);
+            }
+        }
+    }
+
     fn look_at_quotas(&mut self, now: Now, table: usize, object: &Arc<Object>, gone: bool) {
         if self.config.quota_controller {
             for quota in quota::concerned(self, table, object, gone) {

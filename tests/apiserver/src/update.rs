@@ -153,6 +153,7 @@ impl ApiServer {
         self.stats.writes += 1;
         let object = self.store.put(kind.table, sealed);
         self.after_write(cx.now, kind.table, &object);
+        self.after_release(cx.now, old, &object);
         Ok(Answer::Object { status: 200, object })
     }
 }

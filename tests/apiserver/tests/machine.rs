@@ -365,6 +365,24 @@ fn a_foreground_deletion_waits_for_the_dependents() {
 }
 
 #[test]
+fn a_foreground_deletion_goes_on_when_a_dependent_is_let_go() {
+    let mut w = World::new(Config::default());
+    let owner = w.create(SETS, &set("web"));
+    let mut held = owned("a", &owner, true);
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    w.create(PODS, &held);
+    w.send("DELETE", &format!("{SETS}/web"), &json!({ "propagationPolicy": "Foreground" }));
+    w.wait(Duration::from_millis(1));
+    assert_eq!(w.api.count("replicasets"), 1);
+    let (_, mut pod) = w.get(&format!("{PODS}/a"));
+    pod["metadata"]["ownerReferences"] = json!([]);
+    w.send("PUT", &format!("{PODS}/a"), &pod);
+    w.wait(Duration::from_millis(1));
+    assert_eq!(w.api.count("replicasets"), 0);
+    assert_eq!(w.api.count("pods"), 1);
+}
+
+#[test]
 fn a_dependent_of_two_owners_stays_until_both_are_gone() {
     let mut w = World::new(Config::default());
     let (one, two) = (w.create(SETS, &set("one")), w.create(SETS, &set("two")));
