@@ -80,8 +80,8 @@ impl Versions {
             Part::End if self.refused.remove(&call) => {
                 self.told.insert(of);
             }
-            // Each event comes as a piece of its own; one that was cut in two is no event, and neither is a list.
-            Part::Body(bytes) => {
+            // Each event comes as a piece of its own, with the end of its line; one that was cut in two is no event, and neither is a list.
+            Part::Body(bytes) if bytes.ends_with(b"\n") => {
                 if let Ok(event) = serde_json::from_slice::<Event>(bytes) {
                     self.note_event(call, of, event);
                 }
