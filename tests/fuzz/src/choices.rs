@@ -70,6 +70,26 @@ pub(crate) fn pieces<'b>(bytes: &'b [u8], choices: &mut Choices<'_>) -> Vec<&'b 
     pieces
 }
 
+/// What a reader finds in pieces, which it uses up unless it fails, and how it failed.
+pub(crate) fn read_pieces<E>(
+    pieces: &[&[u8]],
+    mut next: impl FnMut(&mut &[u8]) -> Result<Option<Vec<u8>>, E>,
+) -> (Vec<Vec<u8>>, Result<(), E>) {
+    let mut found = Vec::new();
+    for piece in pieces {
+        let mut piece = *piece;
+        loop {
+            match next(&mut piece) {
+                Ok(Some(one)) => found.push(one),
+                Ok(None) => break,
+                Err(e) => return (found, Err(e)),
+            }
+        }
+        assert!(piece.is_empty(), "a piece is used up");
+    }
+    (found, Ok(()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,13 +2,13 @@
 
 mod general;
 
-use sanskube::error::DecodeError;
+use sanskube::error::{DecodeError, Full};
 use sanskube::limits::Limits;
 use sanskube::object::{Common, Decode as _, Object as _, Pod, Resource, Shared};
 use sanskube::resource_version::ResourceVersion;
 use sanskube::wire::{LengthFrames, ListMeta, ProtobufListBody, Status, WatchEvent};
 
-use crate::choices::{Choices, pieces};
+use crate::choices::{Choices, pieces, read_pieces};
 use general::{Envelope, Message, list, pod};
 
 /// A stream that is cut anywhere has the frames that the whole has.
@@ -19,19 +19,7 @@ pub fn protobuf_frames(input: &[u8]) {
     let stream = choices.rest();
     let read = |pieces: &[&[u8]]| {
         let mut frames = LengthFrames::new(bound);
-        let mut found = Vec::new();
-        for piece in pieces {
-            let mut piece = *piece;
-            loop {
-                match frames.next_frame(&mut piece) {
-                    Ok(Some(frame)) => found.push(frame.to_vec()),
-                    Ok(None) => break,
-                    Err(full) => return (found, Some(full)),
-                }
-            }
-            assert!(piece.is_empty(), "a piece is used up");
-        }
-        (found, None)
+        read_pieces(pieces, |piece| Ok::<_, Full>(frames.next_frame(piece)?.map(<[u8]>::to_vec)))
     };
     let (mut wanted, mut rest, mut full) = (Vec::new(), stream, false);
     while let Some((length, after)) = rest.split_first_chunk() {
@@ -43,7 +31,7 @@ pub fn protobuf_frames(input: &[u8]) {
     }
     for pieces in [vec![stream], pieces(stream, &mut Choices::new(cuts))] {
         let (found, error) = read(&pieces);
-        assert_eq!((found, error.is_some()), (wanted.clone(), full));
+        assert_eq!((found, error.is_err()), (wanted.clone(), full));
     }
 }
 
@@ -51,19 +39,8 @@ type ReadList = (Vec<Vec<u8>>, Result<ListMeta, DecodeError>);
 
 fn read_list(pieces: &[&[u8]], limits: &Limits) -> ReadList {
     let mut list = ProtobufListBody::new(limits);
-    let mut items = Vec::new();
-    for piece in pieces {
-        let mut piece = *piece;
-        loop {
-            match list.next_item(&mut piece) {
-                Ok(Some(item)) => items.push(item.to_vec()),
-                Ok(None) => break,
-                Err(e) => return (items, Err(e)),
-            }
-        }
-        assert!(piece.is_empty(), "a piece is used up");
-    }
-    (items, list.finish().map_err(DecodeError::from))
+    let (items, read) = read_pieces(pieces, |piece| Ok(list.next_item(piece)?.map(<[u8]>::to_vec)));
+    (items, read.and_then(|()| list.finish().map_err(DecodeError::from)))
 }
 
 /// A list that is cut anywhere has the items that the whole has, and those that a general reader finds; what the one refuses, the other does.

@@ -1,13 +1,13 @@
 //! What a server sends: frames, watch events, lists, statuses.
 
-use sanskube::error::DecodeError;
+use sanskube::error::{DecodeError, Full};
 use sanskube::limits::Limits;
 use sanskube::object::{Decode, MetadataOnly, Resource};
 use sanskube::wire::{Frames, ListBody, ListMeta, Status, TypeMeta, WatchEvent};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::choices::{Choices, pieces};
+use crate::choices::{Choices, pieces, read_pieces};
 
 /// A stream that is cut anywhere has the lines that the whole has.
 pub fn frames(input: &[u8]) {
@@ -17,19 +17,7 @@ pub fn frames(input: &[u8]) {
     let stream = choices.rest();
     let read = |pieces: &[&[u8]]| {
         let mut frames = Frames::new(bound);
-        let mut lines = Vec::new();
-        for piece in pieces {
-            let mut piece = *piece;
-            loop {
-                match frames.next_frame(&mut piece) {
-                    Ok(Some(line)) => lines.push(line.to_vec()),
-                    Ok(None) => break,
-                    Err(full) => return (lines, Some(full)),
-                }
-            }
-            assert!(piece.is_empty(), "a piece is used up");
-        }
-        (lines, None)
+        read_pieces(pieces, |piece| Ok::<_, Full>(frames.next_frame(piece)?.map(<[u8]>::to_vec)))
     };
     // What follows the last line end is no line yet, but held all the same.
     let mut wanted = Vec::new();
@@ -48,7 +36,7 @@ pub fn frames(input: &[u8]) {
     }
     for pieces in [vec![stream], pieces(stream, &mut Choices::new(cuts))] {
         let (lines, error) = read(&pieces);
-        assert_eq!((lines, error.is_some()), (wanted.clone(), full));
+        assert_eq!((lines, error.is_err()), (wanted.clone(), full));
     }
 }
 
@@ -103,19 +91,8 @@ type ReadList = (Vec<Vec<u8>>, Result<ListMeta, DecodeError>);
 
 fn read_list(pieces: &[&[u8]], limits: &Limits) -> ReadList {
     let mut list = ListBody::new(limits);
-    let mut items = Vec::new();
-    for piece in pieces {
-        let mut piece = *piece;
-        loop {
-            match list.next_item(&mut piece) {
-                Ok(Some(item)) => items.push(item.to_vec()),
-                Ok(None) => break,
-                Err(e) => return (items, Err(e)),
-            }
-        }
-        assert!(piece.is_empty(), "a piece is used up");
-    }
-    (items, list.finish().map_err(DecodeError::from))
+    let (items, read) = read_pieces(pieces, |piece| Ok(list.next_item(piece)?.map(<[u8]>::to_vec)));
+    (items, read.and_then(|()| list.finish().map_err(DecodeError::from)))
 }
 
 /// A list that is cut anywhere has the items that the whole has, and those that a general reader finds.
