@@ -93,12 +93,17 @@ impl ApiServer {
         }
     }
 
-    /// To be called after an object was changed: an owner that it no longer keeps from going may have waited for that
+    /// To be called after an object was changed: an owner that ends and that it no longer keeps from going may have waited for that
     /// (`addUnblockedOwnersToDeleteQueue`).
     pub(crate) fn after_release(&mut self, now: Now, before: &Object, after: &Object) {
-        if self.has_controllers() {
-            for owner in before.owners.iter().filter(|owner| blocks(before, owner) && !blocks(after, owner)) {
-                self.controllers.push(now.monotonic + self.config.controllers_delay, owner);
+        if !self.has_controllers() {
+            return;
+        }
+        for uid in &before.owners {
+            let owner = self.store.by_uid(uid).and_then(|(table, key)| self.store.get(*table, key));
+            // Few owners end, and only then the objects have to be read.
+            if owner.is_some_and(|owner| owner.deleting) && blocks(before, uid) && !blocks(after, uid) {
+                self.controllers.push(now.monotonic + self.config.controllers_delay, uid);
             }
         }
     }
