@@ -10,7 +10,8 @@ use sanskube_blocking::{Client, Runner, Server};
 use serde_json::json;
 
 const LABEL: &str = "example.com/pods";
-const QUOTA: &str = "pods";
+/// The name that this controller keeps for itself in each namespace: a quota of this name is its own, whoever made it.
+const QUOTA: &str = "namespace-quotas";
 
 /// Adds the controller to a runner.
 pub fn add(runner: &Runner) -> std::result::Result<(), Misuse> {
@@ -35,12 +36,12 @@ fn reconcile(key: &Key, namespaces: &Cache<Namespace>, quotas: &Cache<ResourceQu
     let quota = quotas.get(&Key::new(key.name(), QUOTA));
     let limit = quota.as_ref().and_then(|quota| Some(quota.spec.as_ref()?.hard.as_ref()?.get("pods")?.0.clone()));
     let api = Api::<ResourceQuota>::in_namespace(key.name()).with_field_manager("namespace-quotas");
-    match wanted {
-        Some(pods) if limit.as_ref() != Some(&pods) => {
+    match (wanted, quota) {
+        (Some(pods), _) if limit.as_ref() != Some(&pods) => {
             let quota = json!({"metadata": {"name": QUOTA}, "spec": {"hard": {"pods": pods}}});
             client.send(api.apply(&serde_json::from_value(quota)?, true))?;
         }
-        None if quota.is_some() => drop(client.send(api.delete(QUOTA, &DeleteOptions::default()))?),
+        (None, Some(quota)) => drop(client.send(api.delete(QUOTA, &DeleteOptions::of_uid(quota.uid())))?),
         _ => {}
     }
     Ok(When::Changed)

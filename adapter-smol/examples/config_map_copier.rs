@@ -8,6 +8,7 @@ use sanskube::client::{Api, DeleteOptions};
 use sanskube::controller::{Cache, Controller, Result, When};
 use sanskube::error::Misuse;
 use sanskube::key::Key;
+use sanskube::object::Object as _;
 use sanskube_smol::{Client, Runner, Server};
 
 const COPIED: &str = "example.com/copied";
@@ -32,16 +33,23 @@ async fn copy(
     to: Api<ConfigMap>,
     client: Client,
 ) -> Result {
-    let is_copied = |map: &ConfigMap| map.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(COPIED));
+    let is_ours = |map: &ConfigMap| map.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(COPIED));
+    // The cache is the past. Each write names what it was decided on, and the server refuses it if that is no more; then there is a next try.
     match (sources.get(&key), copies.get(&Key::new(to.namespace(), key.name()))) {
-        (Some(source), copy) if copy.as_ref().is_none_or(|copy| copy.data != source.data && is_copied(copy)) => {
+        (Some(source), None) => {
             let labels = Some([(COPIED.to_owned(), "true".to_owned())].into());
             let metadata = ObjectMeta { name: Some(key.name().to_owned()), labels, ..ObjectMeta::default() };
             let copy = ConfigMap { metadata, data: source.data.clone(), ..ConfigMap::default() };
-            client.send(to.apply(&copy, true)).await?;
+            client.send(to.create(&copy)).await?;
         }
-        (None, Some(copy)) if is_copied(&copy) => {
-            client.send(to.delete(key.name(), &DeleteOptions::default())).await?;
+        (Some(source), Some(copy)) if is_ours(&copy) && copy.data != source.data => {
+            client.send(to.replace(&ConfigMap { data: source.data.clone(), ..ConfigMap::clone(&copy) })).await?;
+        }
+        (None, Some(copy)) if is_ours(&copy) => {
+            let resource_version = Some(copy.resource_version());
+            client
+                .send(to.delete(key.name(), &DeleteOptions { resource_version, ..DeleteOptions::of_uid(copy.uid()) }))
+                .await?;
         }
         _ => {}
     }

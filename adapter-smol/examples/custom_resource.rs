@@ -82,16 +82,16 @@ async fn reconcile(key: Key, sites: Cache<Site>, pages: Cache<ConfigMap>, client
     };
     let ours = |page: &ConfigMap| page.controller().is_some_and(|owner| owner.uid == Object::uid(&*site));
     let names: Vec<String> = (0..wanted).map(|n| format!("{}-{n}", key.name())).collect();
-    let there: Vec<String> = pages.list().iter().filter(|page| ours(page)).map(|page| page.name().to_owned()).collect();
-    for name in there.iter().filter(|name| !names.contains(name)) {
-        let gone = client.send(of_pages.delete(name, &DeleteOptions::default())).await;
+    let there: Vec<_> = pages.list().into_iter().filter(|page| ours(page)).collect();
+    for page in there.iter().filter(|page| !names.iter().any(|name| name == page.name())) {
+        let gone = client.send(of_pages.delete(page.name(), &DeleteOptions::of_uid(Object::uid(&**page)))).await;
         gone.map(drop).or_else(|error| if error.is_not_found() { Ok(()) } else { Err(error) })?;
     }
-    for name in names.iter().filter(|name| !there.contains(name)) {
+    for name in names.iter().filter(|name| !there.iter().any(|page| page.name() == *name)) {
         let owner = json!([{"apiVersion": SITES.api_version(), "kind": SITES.kind, "name": key.name(), "uid": site.metadata.uid,
             "controller": true}]);
         let page = json!({"metadata": {"name": name, "ownerReferences": owner}, "data": {"text": "Welcome"}});
-        client.send(of_pages.apply(&serde_json::from_value(page)?, true)).await?;
+        client.send(of_pages.create(&serde_json::from_value(page)?)).await?;
     }
     if let Some(patch) = let_go {
         client.send(of_sites.patch(key.name(), &patch)).await?;

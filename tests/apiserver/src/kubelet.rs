@@ -197,7 +197,11 @@ impl Kubelet {
             "phase": "Failed", "reason": reason, "message": "The pod was failed on purpose.",
             "conditions": [{ "type": "Ready", "status": "False", "lastTransitionTime": rfc3339(now.wall) }],
         } });
-        self.forget(&(namespace.to_owned(), name.to_owned()));
+        let key = (namespace.to_owned(), name.to_owned());
+        // It will not run any more, but if it is to end it still ends.
+        if self.pods.get(&key).is_some_and(|pod| pod.step != Step::Terminate) {
+            self.forget(&key);
+        }
         let response = patch_status(now, api, namespace, name, &status);
         response.is_some_and(|r| r.status == 200)
     }
@@ -288,9 +292,12 @@ impl Kubelet {
         }
         let containers = spec.containers.into_iter().map(|c| (c.name, c.image)).collect();
         self.forget(&key);
-        let at = now.monotonic + delay;
-        self.due.insert((at, key.clone()));
-        self.pods.insert(key, Pod { uid, step, at, node: spec.node_name, containers });
+        self.plan(key, Pod { uid, step, at: now.monotonic + delay, node: spec.node_name, containers });
+    }
+
+    fn plan(&mut self, key: PodKey, pod: Pod) {
+        self.due.insert((pod.at, key.clone()));
+        self.pods.insert(key, pod);
     }
 
     fn forget(&mut self, key: &PodKey) -> Option<Pod> {
@@ -305,13 +312,13 @@ impl Kubelet {
         };
         let (namespace, name) = (key.0.as_str(), key.1.as_str());
         let time = rfc3339(now.wall);
-        match pod.step {
+        let response = match pod.step {
             Step::Bind => {
                 let node = format!("node-{}", self.next_node % self.config.nodes.max(1));
                 self.next_node += 1;
                 let binding = json!({ "metadata": { "name": name }, "target": { "kind": "Node", "name": node } });
                 let target = format!("/api/v1/namespaces/{namespace}/pods/{name}/binding");
-                send(now, api, "POST", &target, "application/json", &binding);
+                send(now, api, "POST", &target, "application/json", &binding)
             }
             Step::Run | Step::Ready => {
                 let (first, ready) =
@@ -348,13 +355,17 @@ impl Kubelet {
                     status["hostIPs"] = json!([{ "ip": host }]);
                 }
                 let uid = json!({ "metadata": { "uid": pod.uid }, "status": status });
-                patch_status(now, api, namespace, name, &uid);
+                patch_status(now, api, namespace, name, &uid)
             }
             Step::Terminate => {
                 let options = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": pod.uid } });
                 let target = format!("/api/v1/namespaces/{namespace}/pods/{name}");
-                send(now, api, "DELETE", &target, "application/json", &options);
+                send(now, api, "DELETE", &target, "application/json", &options)
             }
+        };
+        // What the server could not do now is tried again; what it refuses is told by an event, if it was ever to be done.
+        if response.is_none_or(|response| response.status == 429 || response.status >= 500) {
+            self.plan(key.clone(), Pod { at: now.monotonic + BETWEEN_TRIES, ..pod });
         }
     }
 }
@@ -367,6 +378,8 @@ fn node_address(node: &str) -> String {
 
 /// The least time from one watch to the next.
 const BETWEEN_WATCHES: Duration = Duration::from_millis(100);
+/// From a request that failed to the same once more.
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 const AGENT: &str = "kubelet/v1.36.2";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 

@@ -644,6 +644,47 @@ fn the_options_of_a_deletion_may_be_written_in_protobuf_and_yaml() {
     }
 }
 
+/// Runs a kubelet for so long.
+fn run_for(w: &mut World, kubelet: &mut Kubelet, time: Duration) {
+    let end = w.now.monotonic + time;
+    loop {
+        kubelet.handle_timeout(w.now, &mut w.api);
+        let Some(at) = kubelet.poll_deadline().filter(|at| *at <= end) else { break };
+        w.now = w.now.later(at.saturating_sub(w.now.monotonic));
+    }
+}
+
+#[test]
+fn a_pod_that_fails_while_it_ends_still_ends() {
+    let mut w = World::new(Config::default());
+    let mut kubelet = Kubelet::new(KubeletConfig::default());
+    w.create(PODS, &pod("a"));
+    run_for(&mut w, &mut kubelet, Duration::from_secs(1));
+    w.send("DELETE", &format!("{PODS}/a"), &Value::Null);
+    // The second time changes nothing, so no event tells the kubelet of it.
+    for _ in 0..2 {
+        kubelet.handle_timeout(w.now, &mut w.api);
+        assert!(kubelet.fail_pod(w.now, &mut w.api, "default", "a", "Evicted"));
+    }
+    run_for(&mut w, &mut kubelet, Duration::from_secs(1));
+    assert_eq!(w.api.count("pods"), 0);
+}
+
+#[test]
+fn a_kubelet_whose_requests_fail_tries_again() {
+    let mut w = World::new(Config::default());
+    let mut kubelet = Kubelet::new(KubeletConfig::default());
+    w.create(PODS, &pod("a"));
+    w.api.faults_mut().fail_next("POST", "/binding", 503);
+    w.api.faults_mut().fail_next("PATCH", "/pods/a/status", 503);
+    run_for(&mut w, &mut kubelet, Duration::from_secs(1));
+    assert_eq!(w.get(&format!("{PODS}/a")).1["status"]["phase"], "Running");
+    assert_eq!(w.send("DELETE", &format!("{PODS}/a"), &Value::Null).0, 200);
+    w.api.faults_mut().fail_next("DELETE", "/pods/a", 503);
+    run_for(&mut w, &mut kubelet, Duration::from_secs(1));
+    assert_eq!(w.api.count("pods"), 0);
+}
+
 #[test]
 fn a_kubelet_whose_watches_end_at_once_goes_on_with_its_pods() {
     type Fault = fn(&mut Faults);

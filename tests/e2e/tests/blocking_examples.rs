@@ -53,9 +53,9 @@ fn namespaces_get_the_quotas_they_ask_for() {
     wait_until("a quota", || (limit()? == "5").then_some(()));
     label("7".into());
     wait_until("another limit", || (limit()? == "7").then_some(()));
-    patch(&cluster, &format!("{QUOTAS}/pods"), &json!({"spec": {"hard": {"pods": "100"}}}));
+    patch(&cluster, &format!("{QUOTAS}/namespace-quotas"), &json!({"spec": {"hard": {"pods": "100"}}}));
     wait_until("the limit that is asked for again", || (limit()? == "7").then_some(()));
-    cluster.ask(&Request::new("DELETE", &format!("{QUOTAS}/pods")));
+    cluster.ask(&Request::new("DELETE", &format!("{QUOTAS}/namespace-quotas")));
     wait_until("a new quota", || (limit()? == "7").then_some(()));
     label(Value::Null);
     wait_until("no quota", || limit().is_none().then_some(()));

@@ -60,17 +60,23 @@ fn the_informer_tells_of_each_change() {
 fn the_copier_keeps_copies_and_nothing_but_its_own() {
     let cluster = Cluster::start();
     let client = client(&cluster);
-    let runner = Runner::new(&client);
-    config_map_copier::add(&runner, "default", "kube-public").unwrap();
-    let (stopper, running) = (runner.stopper(), spawn(move || block_on(runner.run())));
     let (from, to) = (Api::<ConfigMap>::in_namespace("default"), Api::<ConfigMap>::in_namespace("kube-public"));
     let value = |name: &str| block_on(client.send(to.get(name))).ok()?.data?.remove("k");
+    let show = |version| cluster.server.with_api(|api, _| api.faults_mut().set_replica("late", version));
 
-    block_on(client.send(to.create(&map("theirs", "own")))).unwrap();
+    // The copier is shown how things were before the other namespace had a map of this name.
     for name in ["a", "theirs"] {
         block_on(client.send(from.create(&map(name, "1")))).unwrap();
     }
+    cluster.server.with_api(|api, _| api.faults_mut().route("", "late"));
+    show(Some(cluster.version()));
+    block_on(client.send(to.create(&map("theirs", "own")))).unwrap();
+
+    let runner = Runner::new(&client);
+    config_map_copier::add(&runner, "default", "kube-public").unwrap();
+    let (stopper, running) = (runner.stopper(), spawn(move || block_on(runner.run())));
     wait_until("it is copied", || (value("a")? == "1").then_some(()));
+    show(None);
     block_on(client.send(from.patch("a", &Patch::Merge(json!({"data": {"k": "2"}}))))).unwrap();
     wait_until("the copy follows", || (value("a")? == "2").then_some(()));
     block_on(client.send(to.delete("a", &DeleteOptions::default()))).unwrap();
