@@ -12,6 +12,7 @@ use sanskube::object::Object as _;
 use sanskube_smol::{Client, Runner, Server};
 
 const COPIED: &str = "example.com/copied";
+type Maps = Cache<ConfigMap>;
 
 /// Adds the controller to a runner.
 pub fn add(runner: &Runner, from: &str, to: &str) -> std::result::Result<(), Misuse> {
@@ -26,16 +27,10 @@ pub fn add(runner: &Runner, from: &str, to: &str) -> std::result::Result<(), Mis
     Ok(())
 }
 
-async fn copy(
-    key: Key,
-    sources: Cache<ConfigMap>,
-    copies: Cache<ConfigMap>,
-    to: Api<ConfigMap>,
-    client: Client,
-) -> Result {
+async fn copy(key: Key, from: Maps, copies: Maps, to: Api<ConfigMap>, client: Client) -> Result {
     let is_ours = |map: &ConfigMap| map.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(COPIED));
     // The cache is the past. Each write names what it was decided on, and the server refuses it if that is no more; then there is a next try.
-    match (sources.get(&key), copies.get(&Key::new(to.namespace(), key.name()))) {
+    match (from.get(&key), copies.get(&Key::new(to.namespace(), key.name()))) {
         (Some(source), None) => {
             let labels = Some([(COPIED.to_owned(), "true".to_owned())].into());
             let metadata = ObjectMeta { name: Some(key.name().to_owned()), labels, ..ObjectMeta::default() };
@@ -46,10 +41,9 @@ async fn copy(
             client.send(to.replace(&ConfigMap { data: source.data.clone(), ..ConfigMap::clone(&copy) })).await?;
         }
         (None, Some(copy)) if is_ours(&copy) => {
-            let resource_version = Some(copy.resource_version());
-            client
-                .send(to.delete(key.name(), &DeleteOptions { resource_version, ..DeleteOptions::of_uid(copy.uid()) }))
-                .await?;
+            let seen =
+                DeleteOptions { resource_version: Some(copy.resource_version()), ..DeleteOptions::of_uid(copy.uid()) };
+            client.send(to.delete(key.name(), &seen)).await?;
         }
         _ => {}
     }
