@@ -343,6 +343,9 @@ impl<M: Machine> World<M> {
         };
         if answer.is_last() {
             client.lines.remove(&answer.call);
+        } else if let Some(line) = client.lines.get_mut(&answer.call) {
+            // What waited while the controller slept is heard only now.
+            line.last = line.last.max(self.now.instant);
         }
         self.give(id, answer.input());
         true

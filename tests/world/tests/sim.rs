@@ -68,6 +68,24 @@ fn a_seed_goes_the_same_way_twice() {
     }
 }
 
+/// What these seeds found; as long as plans are drawn as they are, they come to it again.
+#[test]
+fn seeds_that_found_something_hold() {
+    let found = [
+        (1031, Profile::Crash, "an owner that waits for a dependent which no longer keeps it"),
+        (23988, Profile::All, "a pod that fails twice while it ends"),
+        (49009, Profile::All, "an orphan that two controllers adopt for the same set"),
+        (
+            49547,
+            Profile::All,
+            "a watch that has fallen silent, and an answer on it that waited for a controller to wake",
+        ),
+    ];
+    for (seed, profile, what) in found {
+        assert_eq!(run(&Plan::draw(seed, profile), false).violation, None, "seed {seed}: {what}");
+    }
+}
+
 #[test]
 fn managers_without_an_election_contradict_each_other_no_faster_than_their_clients_allow() {
     // Both look after the same pods, and one of them has a watch that has fallen silent.

@@ -32,13 +32,8 @@ impl Check {
         let live = self.pods.all().filter(|(_, pod)| set.counts(pod)).count() + usize::from(set.selects(pod));
         let gone = |(key, known): &(&str, &Rc<Pod>)| {
             let is = self.pods.now(key).is_some_and(|now| now.metadata.uid == known.metadata.uid && set.counts(now));
-            let adopted = || {
-                let given = self.known.given.get(&known.metadata.uid).filter(|by| by.0 == exchange.client);
-                let sent = given.and_then(|by| self.known.sent(by.0, by.1));
-                sent.and_then(|sent| sent.sync.as_ref()).is_some_and(|other| Rc::ptr_eq(other, sync))
-            };
             known.is_live()
-                && (known.metadata.set() == Some(uid) || adopted())
+                && (known.metadata.set() == Some(uid) || sync.adopted.borrow().contains(&known.metadata.uid))
                 && set.selects(known)
                 && !is
                 && known.metadata.uid != pod.metadata.uid

@@ -3,8 +3,8 @@
 //! A sync decides by what the caches show when it begins. Whether a write was right can be judged only against that, so each call is noted with
 //! the sync that it belongs to, and each sync with the versions of the caches.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use sanskube::limits::Limits;
 use sanskube::machine::{Answer, Part};
 use sanskube::request::{CallId, Method, Request};
 use sanskube::time::Instant;
-use serde::Deserialize;
 
 use super::burst::{self, Burst};
 use super::cache::version_of;
 use super::history::History;
 use super::leader;
 use super::objects::{Pod, Set};
+use super::subject::{adopts, key_of};
 use super::versions::Versions;
 use super::{Changed, Changes, Violation};
 use crate::client::ClientId;
@@ -45,6 +45,8 @@ pub struct SyncView {
     tick: u64,
     /// The version that the server had come to when it was last asked for the set by this sync, if it was.
     pub asked: Cell<Option<u64>>,
+    /// The uids of the pods that it has adopted, or that had been given to its set already when it did.
+    pub(crate) adopted: RefCell<BTreeSet<String>>,
     /// What it has asked for.
     pub(crate) burst: Burst,
 }
@@ -119,10 +121,15 @@ impl Known {
         self.writes += u64::from(exchange.request.method != Method::Get && !exchange.request.path.contains("/leases"));
         let sent = self.sent.entry((exchange.client, exchange.call)).or_default();
         sent.status = exchange.status;
-        if let Some(sync) =
-            sent.sync.as_ref().filter(|_| exchange.request.method == Method::Get && exchange.status == 200)
-        {
-            sync.asked.set(Some(version));
+        let Some(sync) = sent.sync.as_ref().filter(|_| exchange.status == 200) else { return };
+        match exchange.request.method {
+            Method::Get => sync.asked.set(Some(version)),
+            Method::Patch => {
+                if let Some(uid) = adopts(&exchange.request) {
+                    sync.adopted.borrow_mut().insert(uid);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -223,6 +230,7 @@ impl Known {
                     pods: versions.0,
                     sets: versions.1,
                     asked: Cell::default(),
+                    adopted: RefCell::default(),
                     burst: Burst::default(),
                 })
             });
@@ -245,44 +253,6 @@ impl Known {
         }
         Ok(())
     }
-}
-
-/// The key of the set that a request is made for, or its uid.
-fn key_of(request: &Request, version: u64, pods: &History<Pod>) -> Option<String> {
-    let mut parts = request.path.split('?').next()?.split("/namespaces/").nth(1)?.split('/');
-    let (namespace, resource, name) = (parts.next()?, parts.next()?, parts.next());
-    match (resource, request.method, name) {
-        ("replicasets", _, Some(name)) => Some(format!("{namespace}/{name}")),
-        ("pods", Method::Post | Method::Patch, _) => {
-            let owner = serde_json::from_slice::<Owned>(&request.body).ok()?.metadata.owner_references.pop()?;
-            Some(if owner.name.is_empty() { owner.uid } else { format!("{namespace}/{}", owner.name) })
-        }
-        ("pods", Method::Delete, Some(name)) => {
-            let key = format!("{namespace}/{name}");
-            // The cache shows a pod that the same sync has just adopted as an orphan.
-            let shown = pods.at(&key, version).and_then(|pod| pod.metadata.set());
-            shown.or_else(|| pods.now(&key)?.metadata.set()).map(str::to_owned)
-        }
-        _ => None,
-    }
-}
-
-#[derive(Deserialize)]
-struct Owned {
-    metadata: OwnedMetadata,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct OwnedMetadata {
-    owner_references: Vec<OwnerName>,
-}
-
-#[derive(Deserialize)]
-struct OwnerName {
-    #[serde(default)]
-    name: String,
-    uid: String,
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod leader;
 mod limits;
 mod objects;
 mod settled;
+mod subject;
 mod versions;
 mod writes;
 
