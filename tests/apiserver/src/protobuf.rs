@@ -19,6 +19,8 @@ mod read;
 pub(crate) use read::decode;
 
 const MAGIC: &[u8] = b"k8s\0";
+/// In nanoseconds.
+const SECOND: i64 = 1_000_000_000;
 
 fn varint(mut n: u64, out: &mut Vec<u8>) {
     while n >= 0x80 {
@@ -166,8 +168,10 @@ fn scalar(tag: u32, ty: &Type, value: Option<&Value>, out: &mut Vec<u8>) {
         Type::Time | Type::MicroTime => {
             let mut part = Vec::new();
             if let Ok(t) = text.parse::<Timestamp>() {
-                number(1, t.as_second(), &mut part);
-                number(2, i64::from(t.subsec_nanosecond()), &mut part);
+                // The fraction goes forward from the second, before 1970 too.
+                let nanos = i64::from(t.subsec_nanosecond());
+                number(1, t.as_second() + nanos.div_euclid(SECOND), &mut part);
+                number(2, nanos.rem_euclid(SECOND), &mut part);
             }
             bytes(tag, &part, out);
         }

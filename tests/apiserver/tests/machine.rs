@@ -708,6 +708,26 @@ fn a_kubelet_whose_watches_end_at_once_goes_on_with_its_pods() {
 }
 
 #[test]
+fn a_time_before_1970_is_the_same_in_protobuf() {
+    let mut w = World::new(Config::default());
+    let (leases, protobuf) =
+        ("/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/vnd.kubernetes.protobuf");
+    // With the field of the nanoseconds, which go forward from the second as in Go.
+    let nanos = *b"\x10\x80\x94\xef\x3a";
+    for time in ["1013-01-01T00:00:00.123456Z", "1969-12-31T23:59:59.123456Z", "2027-01-15T08:00:00.123456Z"] {
+        let path = format!("{leases}/a");
+        w.create(leases, &json!({"metadata": {"name": "a"}, "spec": {"renewTime": time}}));
+        let get = Request::get(&path).with_header("accept", protobuf);
+        let body = w.api.handle_request(w.now, &get).response().unwrap().body;
+        assert!(body.windows(nanos.len()).any(|part| part == nanos), "{time}");
+        let put = Request::new("PUT", &path).with_body(protobuf, body);
+        assert_eq!(w.api.handle_request(w.now, &put).response().unwrap().status, 200);
+        assert_eq!(w.get(&path).1["spec"]["renewTime"], time);
+        w.send("DELETE", &path, &Value::Null);
+    }
+}
+
+#[test]
 fn odd_bytes_are_answered_and_never_panic() {
     let mut w = World::new(Config::default());
     w.create(MAPS, &map("a"));

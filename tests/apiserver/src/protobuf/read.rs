@@ -182,7 +182,7 @@ fn read_value(ty: &Type, part: Part<'_>, depth: usize) -> Result<Option<Value>, 
             for part in Parts(b) {
                 match part? {
                     (1, Part::Number(n)) => seconds = Some(n.cast_signed()),
-                    (2, Part::Number(n)) => nanos = i32::try_from(n).unwrap_or(0),
+                    (2, Part::Number(n)) => nanos = i32::try_from(n.cast_signed()).unwrap_or(0),
                     _ => {}
                 }
             }
