@@ -8,9 +8,15 @@ use crate::election::Standing;
 use crate::machine::Fed;
 use crate::metrics::{Family, Kind, Labels, Value};
 use crate::object::Decode;
+use crate::recorder::Recorder;
 use crate::time::Now;
 
 impl Manager {
+    /// The recorder of events, to be looked at: how many wait, and how many were dropped.
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
     /// What was counted so far. Work is in proportion to the syncs under way and to the number of families, some twenty.
     pub fn metrics(&self, now: Now) -> Vec<Family> {
         let mut families = Vec::new();

@@ -77,6 +77,10 @@ impl Correlator {
         Self { sorts: Lru::new(bound), written: Lru::new(bound), allowances: Lru::new(bound), stamp: 0 }
     }
 
+    pub(super) fn remembered(&self) -> usize {
+        self.sorts.len().max(self.written.len()).max(self.allowances.len())
+    }
+
     /// What is to be written about an event that happened at `now`; none if there were too many.
     ///
     /// Mirrors client-go `tools/record/events_cache.go`, `EventCorrelate`.

@@ -21,6 +21,11 @@ impl<V> Lru<V> {
         Self { bound: bound.max(1), values: HashMap::new(), touched: BTreeMap::new(), clock: 0 }
     }
 
+    /// How many values are remembered.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// The value of a key, which is made if it is not there.
     pub(super) fn touch(&mut self, key: &str, make: impl FnOnce() -> V) -> &mut V {
         self.clock += 1;
@@ -56,7 +61,7 @@ mod tests {
             let count = lru.touch(key, || 0);
             assert_eq!(*count, seen, "{key}");
             *count += 1;
-            assert!(lru.values.len() <= 2 && lru.touched.len() == lru.values.len());
+            assert!(lru.len() <= 2 && lru.touched.len() == lru.values.len());
         }
     }
 }

@@ -142,6 +142,16 @@ impl Recorder {
         self.dropped
     }
 
+    /// How many events wait to be written, that which is being written not counted: at most [`Limits::events_waiting`].
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How much is remembered of what was written: entries of the largest of its tables, at most [`Limits::events_remembered`].
+    pub fn remembered(&self) -> usize {
+        self.correlator.remembered()
+    }
+
     /// Whether all that was recorded has been written, or given up.
     pub fn is_idle(&self) -> bool {
         self.current.is_none() && self.waiting.is_empty()

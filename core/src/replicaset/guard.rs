@@ -110,6 +110,16 @@ impl ConsistencyGuard {
         }
     }
 
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
     /// The record of a set.
     pub fn get(&self, owner: &Key) -> Option<&Record> {
         self.records.get(owner)

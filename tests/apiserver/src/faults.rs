@@ -64,6 +64,7 @@ pub struct Faults {
     opened: u32,
     collide_names: bool,
     replicas: Replicas,
+    refused: Option<(Failure, bool)>,
 }
 
 impl Faults {
@@ -83,6 +84,10 @@ impl Faults {
             after_effect: false,
             failure: Failure::Status { code, retry_after: None },
         });
+    }
+
+    pub(crate) fn take_refusal(&mut self) -> Option<(Failure, bool)> {
+        self.refused.take()
     }
 
     /// Removes all rules.
@@ -158,6 +163,9 @@ impl Faults {
             rule.times -= 1;
             Some((rule.failure.clone(), rule.after_effect))
         });
+        if hit.is_some() {
+            self.refused.clone_from(&hit);
+        }
         match hit {
             None => Verdict::Pass,
             Some((Failure::Hangup, false)) => Verdict::Hangup,

@@ -11,7 +11,7 @@ use crate::context::{Answer, Context, add_warnings, refusal};
 use crate::controllers::Controllers;
 use crate::discovery;
 use crate::error::ApiError;
-use crate::faults::{Faults, Verdict};
+use crate::faults::{Failure, Faults, Verdict};
 use crate::kind::{Kind, Kinds, NAMESPACES, Sub, TABLES};
 use crate::media::{self, Media, Shape};
 use crate::object::build;
@@ -346,6 +346,11 @@ impl ApiServer {
         let mut tables: Vec<usize> = self.kinds.iter().filter(|k| k.resource == resource).map(|k| k.table).collect();
         tables.dedup();
         tables
+    }
+
+    /// What the last request was refused with by a rule, and whether it took effect before, if one was refused since this was last asked.
+    pub fn take_refusal(&mut self) -> Option<(Failure, bool)> {
+        self.faults.take_refusal()
     }
 
     /// Switches for tests: refuse requests, freeze watches, make them break. Every watch is named by

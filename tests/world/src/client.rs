@@ -69,6 +69,8 @@ pub(crate) struct Client<M> {
     pub(crate) suspended_until: Instant,
     /// What has arrived while it was suspended.
     pub(crate) waiting: VecDeque<Answer>,
+    /// When it was asked to stop, if it was.
+    pub(crate) asked_to_stop: Option<Instant>,
     /// Whether it was asked to stop while it was suspended.
     pub(crate) to_stop: bool,
     pub(crate) cut_off: bool,
@@ -86,6 +88,7 @@ impl<M> Client<M> {
             clock,
             suspended_until: Instant::ZERO,
             waiting: VecDeque::new(),
+            asked_to_stop: None,
             to_stop: false,
             cut_off: false,
             calls_left: None,

@@ -3,17 +3,21 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use sanskube_world::check::tell_panics_as_violations;
 use sanskube_world::explore::{Bounds, Explored, explore};
+
+/// More pods than these are no small world.
+const MOST_PODS: u8 = 8;
 
 const HELP: &str = "\
 Tries every order in which things can happen in a small world, under checks in every state.
 
 usage: sanskube-world explore [--sets N,N] [--users N] [--faults N] [--depth N]
 
-  --sets N,N   how many pods each set wants (default 1,2)
-  --users N    how many deeds of users (default 1): scaling, deleting, making anew, relabelling
+  --sets N,N   how many pods each set wants, one set or two (default 1,2; at most 8)
+  --users N    how many deeds of users (default 0): scaling, deleting, making anew, relabelling
   --faults N   how much goes wrong (default 1): requests and answers that are lost, watches that break, missed events, crashes
-  --depth N    how many choices deep (default: all there are)
+  --depth N    how many choices deep (default: all there are; with users that does not end within minutes)
 ";
 
 /// Runs the command.
@@ -29,8 +33,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // A panic is told as what does not hold.
-    std::panic::set_hook(Box::new(|_| {}));
+    tell_panics_as_violations();
     let began = Instant::now();
     let tell = |explored: &Explored| {
         let Explored { states, steps, depth, ends, left } = explored;
@@ -56,9 +59,9 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 fn parse(args: &[String]) -> Result<Bounds, String> {
-    let mut bounds = Bounds { sets: vec![1, 2], users: 1, faults: 1, depth: u32::MAX };
+    let mut bounds = Bounds { sets: vec![1, 2], users: 0, faults: 1, depth: u32::MAX };
     for pair in args.chunks(2) {
-        let [name, value] = pair else { return Err(format!("{} needs a value", pair[0])) };
+        let [name, value] = pair else { return Err(format!("{} is no option, or needs a value", pair[0])) };
         let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no small number"));
         match name.as_str() {
             "--sets" => bounds.sets = value.split(',').map(number).collect::<Result<_, _>>()?,
@@ -70,6 +73,9 @@ fn parse(args: &[String]) -> Result<Bounds, String> {
     }
     if bounds.sets.is_empty() || bounds.sets.len() > 2 {
         return Err("there are one or two sets".into());
+    }
+    if bounds.sets.iter().any(|pods| *pods > MOST_PODS) {
+        return Err(format!("a set wants at most {MOST_PODS} pods"));
     }
     Ok(bounds)
 }

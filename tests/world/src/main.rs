@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use sanskube_world::check::tell_panics_as_violations;
 use sanskube_world::sim::{Coverage, Plan, Profile, run, shrink};
 
 /// Half of a run is small objects that come and go.
@@ -17,14 +18,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const HELP: &str = "\
 Runs the simulation: an API server, controllers, users and faults, in virtual time, under checks after every step.
 
-usage: sanskube-world [--seeds N] [--start S] [--profile P] [--jobs N]
+usage: sanskube-world [--seeds N] [--start S] [--profile P] [--jobs N] [--keep-going]
        sanskube-world --replay SEED [--profile P] [--whole]
        sanskube-world explore [--help]
 
   --seeds N      how many seeds to run (default 1000)
   --start S      the first of them (default 0)
   --profile P    which faults: all (default), calm, crash, leader, network, server, stale
-  --jobs N       how many threads (default: one for each core)
+  --jobs N       how many threads (default: one for each core, and no more than seeds)
   --replay SEED  tell what happens under a seed, made as small as it gets if it fails
   --whole        do not make it smaller
   --keep-going   run all seeds, and list what fails instead of telling the first
@@ -79,8 +80,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // A panic within a run is told as what was wrong with it.
-    std::panic::set_hook(Box::new(|_| {}));
+    tell_panics_as_violations();
     let fine = match args.replay {
         Some(seed) => replay(seed, &args),
         None => run_all(&args),
@@ -91,6 +91,7 @@ fn main() -> ExitCode {
 /// Runs all seeds, up to the first that fails unless it is to keep going. Whether none failed.
 fn run_all(args: &Args) -> bool {
     let (next, steps, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let told = AtomicU64::new(0);
     let coverage = Mutex::new(Coverage::default());
     let failures = Mutex::new(BTreeMap::new());
     let began = Instant::now();
@@ -109,11 +110,16 @@ fn run_all(args: &Args) -> bool {
                 stop.store(!args.keep_going, Ordering::Relaxed);
                 failures.lock().expect("nobody panics with it").insert(seed, violation);
             }
+            let minute = began.elapsed().as_secs() / 60;
+            if told.fetch_max(minute, Ordering::Relaxed) < minute {
+                let failed = failures.lock().expect("nobody panics with it").len();
+                eprintln!("{minute} min: {nth} of {} seeds, {failed} fail", args.seeds);
+            }
         }
         coverage.lock().expect("nobody panics with it").add(&covered);
     };
     std::thread::scope(|scope| {
-        for _ in 0..args.jobs {
+        for _ in 0..args.seeds.min(args.jobs as u64) {
             scope.spawn(work);
         }
     });

@@ -44,7 +44,9 @@ impl Exchange {
 pub enum Happening {
     /// A controller was given a part of an answer.
     Answered(ClientId, Answer),
-    /// A part of an answer has arrived that nobody waits for, or that must wait.
+    /// A part of an answer has arrived for a controller that sleeps, and waits for it to wake.
+    Held(ClientId, Answer),
+    /// A part of an answer has arrived that nobody waits for.
     Lost(ClientId, Answer),
     /// Nothing yet.
     Nothing,
@@ -131,9 +133,12 @@ impl<M: Machine> World<M> {
 
     /// Asks a controller to stop. It is gone once [`is_stopped`](Self::is_stopped).
     pub fn stop(&mut self, id: ClientId) {
-        match self.clients.get_mut(&id) {
-            Some(client) if client.suspended_until > self.now.instant => client.to_stop = true,
-            _ => self.give(id, Input::Stop),
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        client.asked_to_stop.get_or_insert(self.now.instant);
+        if client.suspended_until > self.now.instant {
+            client.to_stop = true;
+        } else {
+            self.give(id, Input::Stop);
         }
     }
 
@@ -276,6 +281,11 @@ impl<M: Machine> World<M> {
         std::mem::take(&mut self.exchanges)
     }
 
+    /// Those that are about to be killed.
+    pub fn doomed(&self) -> &[ClientId] {
+        &self.doomed
+    }
+
     /// Takes the names of the calls that were begun since this was last asked.
     pub fn take_begun(&mut self) -> Vec<(ClientId, CallId)> {
         std::mem::take(&mut self.begun)
@@ -315,10 +325,7 @@ impl<M: Machine> World<M> {
 
     fn carry_out(&mut self, delivery: Delivery) -> Happening {
         match delivery {
-            Delivery::Answer(client, answer) => {
-                let taken = self.deliver(client, &answer);
-                if taken { Happening::Answered(client, answer) } else { Happening::Lost(client, answer) }
-            }
+            Delivery::Answer(client, answer) => self.deliver(client, answer),
             Delivery::Request(client, call) => {
                 self.serve(client, &call);
                 Happening::Served(client, call)
@@ -326,20 +333,21 @@ impl<M: Machine> World<M> {
         }
     }
 
-    /// Takes an answer to a controller, or lets it wait behind others. Whether it was given to it.
-    fn deliver(&mut self, id: ClientId, answer: &Answer) -> bool {
-        let Some(client) = self.clients.get_mut(&id) else { return false };
-        if client.suspended_until > self.now.instant || !client.waiting.is_empty() {
-            client.waiting.push_back(answer.clone());
-            return false;
+    /// Takes an answer to a controller, or lets it wait behind others.
+    fn deliver(&mut self, id: ClientId, answer: Answer) -> Happening {
+        match self.clients.get_mut(&id) {
+            Some(client) if client.suspended_until > self.now.instant || !client.waiting.is_empty() => {
+                client.waiting.push_back(answer.clone());
+                Happening::Held(id, answer)
+            }
+            _ => self.give_answer(id, answer),
         }
-        self.give_answer(id, answer)
     }
 
     /// Gives an answer to a controller, if it still waits for it.
-    fn give_answer(&mut self, id: ClientId, answer: &Answer) -> bool {
+    fn give_answer(&mut self, id: ClientId, answer: Answer) -> Happening {
         let Some(client) = self.clients.get_mut(&id).filter(|client| client.lines.contains_key(&answer.call)) else {
-            return false;
+            return Happening::Lost(id, answer);
         };
         if answer.is_last() {
             client.lines.remove(&answer.call);
@@ -348,7 +356,7 @@ impl<M: Machine> World<M> {
             line.last = line.last.max(self.now.instant);
         }
         self.give(id, answer.input());
-        true
+        Happening::Answered(id, answer)
     }
 
     /// Lets a controller do what is due.
@@ -356,8 +364,7 @@ impl<M: Machine> World<M> {
         let client = self.clients.get_mut(&id);
         let Some(client) = client else { return Happening::Nothing };
         if let Some(answer) = client.waiting.pop_front() {
-            let taken = self.give_answer(id, &answer);
-            return if taken { Happening::Answered(id, answer) } else { Happening::Lost(id, answer) };
+            return self.give_answer(id, answer);
         }
         let input = if std::mem::take(&mut client.to_stop) { Input::Stop } else { Input::Timeout };
         self.give(id, input);
@@ -433,13 +440,17 @@ impl<M: Machine> World<M> {
     fn note(&mut self) {
         let digest = &mut self.digest;
         self.now.instant.hash(digest);
+        self.api.resource_version().hash(digest);
         match &self.last {
             Happening::Answered(client, answer) => {
                 (1, client.0, answer.call.0).hash(digest);
-                if let Part::Body(bytes) = &answer.part {
-                    bytes.hash(digest);
+                match &answer.part {
+                    Part::Body(bytes) => bytes.hash(digest),
+                    Part::Head(head) => head.status.hash(digest),
+                    Part::End | Part::Failed(_) => std::mem::discriminant(&answer.part).hash(digest),
                 }
             }
+            Happening::Held(client, answer) => (6, client.0, answer.call.0).hash(digest),
             Happening::Lost(client, answer) => (5, client.0, answer.call.0).hash(digest),
             Happening::Nothing => {}
             Happening::Served(client, call) => {

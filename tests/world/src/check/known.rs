@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use sanskube::limits::Limits;
 use sanskube::machine::{Answer, Part};
-use sanskube::request::{CallId, Method, Request};
+use sanskube::request::{CallId, Method};
 use sanskube::time::Instant;
 
 use super::burst::{self, Burst};
 use super::cache::version_of;
+use super::calls;
 use super::history::History;
 use super::leader;
 use super::objects::{Pod, Set};
@@ -209,6 +210,7 @@ impl Known {
         for (client, call) in &begun {
             if let Some((_, line)) = world.lines(*client).find(|(id, _)| id == call) {
                 self.versions.note_begun(*client, *call, &line.request)?;
+                calls::check_begun(*client, line, world.now().instant, limits)?;
                 leader::check_begun(*client, &line.request, world)?;
             }
         }
@@ -257,6 +259,8 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use sanskube::request::Request;
+
     use super::*;
 
     fn pod(owner: Option<&str>) -> Option<Rc<Pod>> {

@@ -26,11 +26,14 @@ pub(crate) fn check(
     let mut counts = vec![
         ("calls in flight", calls, limits.calls_in_flight + OTHERS),
         ("syncs under way", syncs, limits.concurrent_syncs),
+        ("events that wait", manager.recorder().waiting(), limits.events_waiting),
+        ("events that are remembered", manager.recorder().remembered(), limits.events_remembered),
     ];
     if let Some(controller) = manager.controller(kind) {
         // A record belongs to a set that is known, or that a sync under way still works on.
         counts.push(("expectations", controller.expectations().len(), sets + syncs));
         counts.push(("records of rejections", controller.rejections().len(), sets + syncs));
+        counts.push(("records of writes", controller.guard().len(), sets + syncs));
     }
     if let Some(queue) = manager.queue(kind) {
         // A key that failed waits, and its failures are forgotten once it succeeds: a counter and a wait for each.

@@ -20,6 +20,7 @@ mod versions;
 mod writes;
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 
 pub(crate) use cache::version_of;
@@ -27,6 +28,7 @@ pub use history::{Changed, History};
 pub use known::{Known, Sent, SyncView};
 pub use objects::{Metadata, Pod, Set, SetStatus};
 pub use settled::why_unsettled;
+pub(crate) use subject::adopts;
 
 use crate::client::ClientId;
 use crate::member::Member;
@@ -50,8 +52,20 @@ impl Violation {
     /// A panic, which is wrong wherever it comes from.
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        Self::new("nothing panics", text.or_else(|| panic.downcast_ref().copied()).unwrap_or_default())
+        let text = text.or_else(|| panic.downcast_ref().copied()).unwrap_or_default();
+        let place = PANICKED_AT.take().map(|place| format!(", at {place}")).unwrap_or_default();
+        Self::new("nothing panics", format_args!("{text}{place}"))
     }
+}
+
+thread_local! {
+    /// Where the last panic of this thread came from.
+    static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Lets a panic be told as a violation alone, with its place: nothing is printed when it happens.
+pub fn tell_panics_as_violations() {
+    std::panic::set_hook(Box::new(|info| PANICKED_AT.set(info.location().map(ToString::to_string))));
 }
 
 impl fmt::Display for Violation {
@@ -124,7 +138,11 @@ impl Check {
                 Some(*client)
             }
             Happening::Timeout(client) => Some(*client),
-            Happening::Lost(..) | Happening::Nothing | Happening::Served(..) | Happening::Server => None,
+            Happening::Held(..)
+            | Happening::Lost(..)
+            | Happening::Nothing
+            | Happening::Served(..)
+            | Happening::Server => None,
         };
         if let Some(client) = client {
             self.check_client(client, world)?;

@@ -87,6 +87,10 @@ fn why_busy(client: ClientId, manager: &Manager, check: &Check, world: &World<Me
         return Some(format!("{client:?} waits for {:?}", line.request));
     }
     let (kind, now) = (ReplicaSetKind::ReplicaSet, world.clock(client)?);
+    let queue = manager.queue(kind)?;
+    if queue.len() + queue.waiting() > 0 {
+        return Some(format!("{client:?} has keys in its queue, or that are to go into it"));
+    }
     let (controller, sets) = (manager.controller(kind)?, manager.sets(kind)?);
     if version_of(manager.pods()) < check.pods.newest() || version_of(sets) < check.sets.newest() {
         return Some(format!("the caches of {client:?} are behind"));

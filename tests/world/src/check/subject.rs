@@ -27,7 +27,7 @@ pub(super) fn key_of(request: &Request, version: u64, pods: &History<Pod>) -> Op
 }
 
 /// The uid of the pod that a patch adopts, if it does.
-pub(super) fn adopts(request: &Request) -> Option<String> {
+pub(crate) fn adopts(request: &Request) -> Option<String> {
     let metadata = serde_json::from_slice::<Owned>(&request.body).ok()?.metadata;
     // A release names its set by the uid alone.
     metadata.owner_references.iter().any(|owner| !owner.name.is_empty()).then_some(metadata.uid)

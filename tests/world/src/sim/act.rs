@@ -1,14 +1,16 @@
 //! Faults: how each is brought about, and how it ends.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sanskube::request::CallId;
 use sanskube_apiserver::faults::{Failure, Rule};
 
 use super::action::{Fault, Refusal, Requests};
-use super::run::{Run, Undo};
+use super::run::{Event, Run, Undo};
 use crate::client::ClientId;
 use crate::member::Member;
+use crate::world::Happening;
 
 impl Run {
     /// Brings a fault about.
@@ -134,24 +136,65 @@ impl Run {
         self.world.api_mut().faults_mut().clear_rules();
         let now = self.world.now().instant;
         for id in self.participants() {
-            for undo in [Undo::CutOff(id), Undo::Lag(id), Undo::Skew(id)] {
-                self.end(undo);
-            }
             self.world.suspend(id, now);
             self.world.spare(id);
         }
-        for undo in [
-            Undo::Collide,
-            Undo::Freeze,
-            Undo::KubeletPause,
-            Undo::Quota,
-            Undo::ServerDown,
-            Undo::SlowHandler,
-            Undo::SlowNetwork,
-        ] {
-            self.end(undo);
+        // Who is away comes back when it wants to.
+        let ends = |event: &Event| matches!(event, Event::End(undo) if !matches!(undo, Undo::Namespace | Undo::Start));
+        let (over, later) = std::mem::take(&mut self.agenda).into_iter().partition(|(_, event)| ends(event));
+        self.agenda = later;
+        let over: BTreeMap<_, _> = over;
+        for event in over.into_values() {
+            if let Event::End(undo) = event {
+                self.end(undo);
+            }
         }
         self.end_finalizers();
+    }
+
+    /// Whom a fault strikes at once: one who takes part, all, or nobody, as no controller runs.
+    pub(super) fn struck_by(&self, fault: &Fault) -> Vec<Option<ClientId>> {
+        let one = |id: Option<ClientId>| id.into_iter().map(Some).collect();
+        match *fault {
+            // These strike later: see `note_strikes`.
+            Fault::Crash { .. } | Fault::Refuse { .. } => Vec::new(),
+            Fault::Cut { who, line, .. } | Fault::Silence { who, line } => one(self.line(who, line).map(|(id, _)| id)),
+            Fault::CutOff { who, .. }
+            | Fault::Gap { who, .. }
+            | Fault::Lag { who, .. }
+            | Fault::Suspend { who, .. }
+            | Fault::TimeTravel { who, .. } => one(self.participant(who)),
+            Fault::Skew { who, .. } | Fault::Stop { who, .. } => one(self.manager(who)),
+            Fault::SlowHandler { .. } => one(self.observer),
+            Fault::Collide { .. }
+            | Fault::Compact
+            | Fault::Expire { .. }
+            | Fault::Freeze { .. }
+            | Fault::KubeletPause { .. }
+            | Fault::ServerDown { .. }
+            | Fault::SlowNetwork { .. } => {
+                let nobody = self.managers.is_empty().then_some(None);
+                self.participants().into_iter().map(Some).chain(nobody).collect()
+            }
+        }
+    }
+
+    /// Notes what has struck in the last step of what was to strike later.
+    pub(super) fn note_strikes(&mut self) {
+        if let Some((failure, after_effect)) = self.world.api_mut().take_refusal()
+            && let Happening::Served(client, _) = *self.world.last()
+        {
+            let how = match failure {
+                Failure::Hangup => Refusal::Hangup,
+                Failure::Status { code, .. } => Refusal::Status(code),
+            };
+            self.coverage.note(how.kind(after_effect), &self.world, Some(client));
+        }
+        for id in self.world.doomed() {
+            let lose = self.going.get(id).is_some_and(|(_, lose)| *lose);
+            let crash = Fault::Crash { who: 0, calls: 0, lose, down: Duration::ZERO };
+            self.coverage.note(crash.kind(), &self.world, Some(*id));
+        }
     }
 
     /// Holds the replica of a controller at so many versions ago.

@@ -131,6 +131,22 @@ pub enum Refusal {
     Status(u16),
 }
 
+impl Refusal {
+    /// A name for its kind.
+    pub(super) fn kind(self, after_effect: bool) -> &'static str {
+        match (self, after_effect) {
+            (Self::Hangup, false) => "hang-up before",
+            (Self::Hangup, true) => "hang-up after effect",
+            (Self::Status(409), _) => "409",
+            (Self::Status(429), _) => "429",
+            (Self::Status(500), false) => "500",
+            (Self::Status(500), true) => "500 after effect",
+            (Self::Status(_), false) => "504",
+            (Self::Status(_), true) => "504 after effect",
+        }
+    }
+}
+
 impl Fault {
     /// A name for its kind, as the table of what was covered has it.
     pub fn kind(&self) -> &'static str {
@@ -147,13 +163,7 @@ impl Fault {
             Self::Gap { .. } => "missed events",
             Self::KubeletPause { .. } => "kubelet pauses",
             Self::Lag { .. } => "stale replica",
-            Self::Refuse { how: Refusal::Hangup, after_effect: false, .. } => "hang-up before",
-            Self::Refuse { how: Refusal::Hangup, .. } => "hang-up after effect",
-            Self::Refuse { after_effect: true, .. } => "error after effect",
-            Self::Refuse { how: Refusal::Status(409), .. } => "409",
-            Self::Refuse { how: Refusal::Status(429), .. } => "429",
-            Self::Refuse { how: Refusal::Status(500), .. } => "500",
-            Self::Refuse { .. } => "504",
+            Self::Refuse { how, after_effect, .. } => how.kind(*after_effect),
             Self::ServerDown { .. } => "server down",
             Self::Silence { .. } => "half-open",
             Self::Skew { .. } => "clock skew",

@@ -9,16 +9,16 @@ use crate::client::ClientId;
 use crate::member::Member;
 use crate::world::World;
 
-/// The states of a controller, as a fault may meet it.
-const STATES: [&str; 9] =
-    ["gone", "asleep", "no leader", "listing", "claiming", "creating", "deleting", "writing", "idle"];
+/// The states of who takes part, as a fault may meet them.
+const STATES: [&str; 10] =
+    ["gone", "observer", "asleep", "no leader", "listing", "claiming", "creating", "deleting", "writing", "idle"];
 
 /// How often each kind of fault met each state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage(BTreeMap<&'static str, [u64; STATES.len()]>);
 
 impl Coverage {
-    /// Notes that a fault is brought about while a controller is as it is.
+    /// Notes that a fault strikes one who takes part, as it is now; or nobody, as no controller runs.
     pub(crate) fn note(&mut self, kind: &'static str, world: &World<Member>, id: Option<ClientId>) {
         let state = state_of(world, id);
         if let Some(place) = STATES.iter().position(|name| *name == state) {
@@ -34,7 +34,7 @@ impl Coverage {
         }
     }
 
-    /// The kinds of faults that were brought about.
+    /// The kinds of faults that have struck.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
         self.0.keys().copied()
     }
@@ -47,10 +47,11 @@ impl Coverage {
 }
 
 fn state_of(world: &World<Member>, id: Option<ClientId>) -> &'static str {
-    let Some((id, manager)) = id.and_then(|id| Some((id, world.machine(id)?.manager()?))) else { return "gone" };
+    let Some((id, member)) = id.and_then(|id| Some((id, world.machine(id)?))) else { return "gone" };
     if world.is_stopped(id) {
         return "gone";
     }
+    let Some(manager) = member.manager() else { return "observer" };
     if world.is_suspended(id) {
         return "asleep";
     }

@@ -16,7 +16,7 @@ use sanskube::time::{Instant, Now, Timestamp};
 use sanskube_apiserver::ApiServer;
 use sanskube_apiserver::kubelet::{Kubelet, KubeletConfig};
 
-use super::action::{Action, Fault};
+use super::action::Action;
 use super::coverage::Coverage;
 use super::plan::{Plan, Setup};
 use super::trace::Trace;
@@ -36,7 +36,7 @@ const TO_STAY: Duration = Duration::from_secs(90);
 const STEPS: u64 = 200_000;
 
 /// What came of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// What was wrong, if anything was.
     pub violation: Option<Violation>,
@@ -69,7 +69,7 @@ pub(super) enum Undo {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Event {
+pub(super) enum Event {
     Act(Action),
     End(Undo),
 }
@@ -83,21 +83,25 @@ pub struct Run {
     /// The checks.
     pub check: Check,
     pub(super) observer: Option<ClientId>,
-    managers: Vec<ClientId>,
+    pub(super) managers: Vec<ClientId>,
     /// For how long each of those is down that are about to go, and whether their requests are lost.
-    going: BTreeMap<ClientId, (Duration, bool)>,
-    agenda: BTreeMap<(Instant, u64), Event>,
+    pub(super) going: BTreeMap<ClientId, (Duration, bool)>,
+    pub(super) agenda: BTreeMap<(Instant, u64), Event>,
     noted: u64,
     started: u64,
     steps: u64,
-    coverage: Coverage,
+    pub(super) coverage: Coverage,
     trace: Option<Trace>,
     broken: Option<Violation>,
 }
 
 /// Carries out a plan. What was wrong first ends it; a panic is wrong, too.
 pub fn run(plan: &Plan, traced: bool) -> Outcome {
-    let mut run = Run::new(plan, traced);
+    let mut run = match catch_unwind(|| Run::new(plan, traced)) {
+        Ok(run) => run,
+        // Nobody has come to do anything.
+        Err(panic) => return Outcome { violation: Some(Violation::of_panic(&*panic)), ..Outcome::default() },
+    };
     let result = catch_unwind(AssertUnwindSafe(|| run.carry_out()));
     let violation = match result {
         Ok(result) => result.err(),
@@ -207,7 +211,9 @@ impl Run {
                 match action {
                     Action::User(user) => self.act_as_user(user),
                     Action::Fault(fault) => {
-                        self.coverage.note(fault.kind(), &self.world, target(&fault).and_then(|who| self.manager(who)));
+                        for who in self.struck_by(&fault) {
+                            self.coverage.note(fault.kind(), &self.world, who);
+                        }
                         self.bring_about(fault);
                     }
                 }
@@ -226,6 +232,7 @@ impl Run {
         if let Some(trace) = &mut self.trace {
             trace.note(&self.world);
         }
+        self.note_strikes();
         if self.steps > STEPS {
             return Err(Violation::new("a run ends", format_args!("{STEPS} steps were not enough")));
         }
@@ -374,21 +381,4 @@ fn limits(setup: &Setup) -> Limits {
         events_remembered: 2,
         ..limits
     }
-}
-
-/// Which controller a fault is about; for those of all, the first.
-fn target(fault: &Fault) -> Option<u8> {
-    Some(match *fault {
-        Fault::Crash { who, .. }
-        | Fault::Cut { who, .. }
-        | Fault::CutOff { who, .. }
-        | Fault::Gap { who, .. }
-        | Fault::Lag { who, .. }
-        | Fault::Silence { who, .. }
-        | Fault::Skew { who, .. }
-        | Fault::Stop { who, .. }
-        | Fault::Suspend { who, .. }
-        | Fault::TimeTravel { who, .. } => who,
-        _ => 0,
-    })
 }

@@ -1,9 +1,11 @@
 //! A trace: what has happened, line by line, for people.
 
 use sanskube::machine::{Answer, Part};
+use sanskube::request::{Method, Request};
 use sanskube::time::Instant;
 use serde_json::Value;
 
+use crate::check::adopts;
 use crate::client::ClientId;
 use crate::member::Member;
 use crate::world::{Happening, World};
@@ -13,6 +15,8 @@ use crate::world::{Happening, World};
 pub struct Trace {
     /// The lines, each with its time in seconds.
     pub lines: Vec<String>,
+    /// The version of the server at the last line.
+    version: u64,
 }
 
 impl Trace {
@@ -24,19 +28,23 @@ impl Trace {
     /// Notes the last step of a world.
     pub(super) fn note(&mut self, world: &World<Member>) {
         let now = world.now().instant;
+        let version = world.api().resource_version();
+        let before = std::mem::replace(&mut self.version, version);
         match world.last() {
             Happening::Answered(client, answer) => self.say(now, &format!("{} ◄ {}", name(*client), part(answer))),
-            Happening::Lost(client, answer) => {
-                self.say(now, &format!("{} ✗ {} (not taken)", name(*client), part(answer)));
-            }
+            Happening::Held(client, answer) => self.say(now, &format!("{} … {}", name(*client), part(answer))),
+            Happening::Lost(client, answer) => self.say(now, &format!("{} ✗ {}", name(*client), part(answer))),
             Happening::Nothing => {}
             Happening::Served(client, call) => {
                 let exchange = world.exchanges().last().filter(|exchange| exchange.call == call.id);
                 let answer = exchange.map_or_else(|| "open".to_owned(), |exchange| exchange.status.to_string());
                 let id = call.id.0;
-                self.say(now, &format!("{} ► #{id} {:?} = {answer}", name(*client), call.request));
+                let asked = asked(&call.request);
+                self.say(now, &format!("{} ► #{id} {:?}{asked} = {answer}", name(*client), call.request));
             }
-            Happening::Server => self.say(now, "server: does what is due"),
+            // Mostly it looks at something and leaves it as it is.
+            Happening::Server if version == before => {}
+            Happening::Server => self.say(now, &format!("server, kubelet: what is due, up to @{version}")),
             Happening::Timeout(client) => self.say(now, &format!("{} wakes", name(*client))),
         }
     }
@@ -44,6 +52,30 @@ impl Trace {
 
 fn name(client: ClientId) -> String {
     format!("c{}", client.0)
+}
+
+/// What a request asks for, as far as its path does not say so.
+fn asked(request: &Request) -> String {
+    let body = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
+    let status = &body["status"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match request.method {
+        Method::Patch if request.path.contains("/pods/") => {
+            if adopts(request).is_some() {
+                " (adopt)".to_owned()
+            } else {
+                " (release)".to_owned()
+            }
+        }
+        Method::Put if status.is_object() => format!(
+            " ({} pods, {} ready, {} available, of generation {})",
+            status["replicas"], status["readyReplicas"], status["availableReplicas"], status["observedGeneration"]
+        ),
+        Method::Post if body["reason"].is_string() => {
+            format!(" ({}: {})", text(&body["reason"]), text(&body["message"]))
+        }
+        _ => String::new(),
+    }
 }
 
 fn part(answer: &Answer) -> String {
