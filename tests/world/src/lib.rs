@@ -12,6 +12,7 @@ pub mod explore;
 mod member;
 mod network;
 mod serve;
+mod setting;
 pub mod sim;
 mod world;
 

@@ -27,7 +27,7 @@ pub(crate) use cache::version_of;
 pub use history::{Changed, History};
 pub use known::{Known, Sent, SyncView};
 pub use objects::{Metadata, Pod, Set, SetStatus};
-pub use settled::why_unsettled;
+pub use settled::{why_restless, why_unsettled};
 pub(crate) use subject::adopts;
 
 use crate::client::ClientId;

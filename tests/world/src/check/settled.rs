@@ -37,6 +37,16 @@ pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
     unmet.or_else(stray).or_else(busy)
 }
 
+/// Why somebody has still something to look at, if only later; none if nobody has.
+pub fn why_restless(world: &World<Member>) -> Option<String> {
+    let leads = |member: &Member| member.manager().is_some_and(Manager::has_synced);
+    world.clients.iter().filter(|(_, client)| leads(&client.machine)).find_map(|(id, client)| {
+        let queue = client.machine.manager()?.queue(ReplicaSetKind::ReplicaSet)?;
+        let open = queue.len() + queue.waiting();
+        (open > 0).then(|| format!("{id:?} has {open} keys in its queue, or that are to go into it"))
+    })
+}
+
 fn why_unmet(check: &Check, key: &str, set: &Set, ready: bool) -> Option<String> {
     if set.metadata.is_deleting() {
         return Some(format!("{key} is still being deleted"));
@@ -87,10 +97,6 @@ fn why_busy(client: ClientId, manager: &Manager, check: &Check, world: &World<Me
         return Some(format!("{client:?} waits for {:?}", line.request));
     }
     let (kind, now) = (ReplicaSetKind::ReplicaSet, world.clock(client)?);
-    let queue = manager.queue(kind)?;
-    if queue.len() + queue.waiting() > 0 {
-        return Some(format!("{client:?} has keys in its queue, or that are to go into it"));
-    }
     let (controller, sets) = (manager.controller(kind)?, manager.sets(kind)?);
     if version_of(manager.pods()) < check.pods.newest() || version_of(sets) < check.sets.newest() {
         return Some(format!("the caches of {client:?} are behind"));

@@ -7,8 +7,7 @@ use sanskube::limits::Limits;
 use sanskube::machine::{Answer, Part};
 use sanskube::manager::{Config, Manager};
 use sanskube::request::{CallId, Method, Request};
-use sanskube::time::{Instant, Now, Timestamp};
-use sanskube_apiserver::ApiServer;
+use sanskube::time::Instant;
 
 use super::Bounds;
 use super::choice::{Choice, Fault, User};
@@ -16,9 +15,9 @@ use crate::check::{Check, Violation, why_unsettled};
 use crate::client::{Client, ClientId};
 use crate::member::Member;
 use crate::network::Network;
+use crate::setting::{self, JSON, MERGE, new_world};
 use crate::world::{Delivery, World};
 
-const START: Now = Now { instant: Instant::from_millis(1000), wall: Timestamp::from_seconds(1_800_000_000) };
 /// Timers that run longer are no choice: those of watches that say nothing for minutes.
 const HORIZON: Duration = Duration::from_secs(10);
 /// How late the garbage collector is: later than the controller's timers mostly are.
@@ -26,8 +25,6 @@ const GARBAGE_DELAY: Duration = Duration::from_secs(5);
 const NAMES: [&str; 2] = ["a", "b"];
 const SETS: &str = "/apis/apps/v1/namespaces/default/replicasets";
 const PODS: &str = "/api/v1/namespaces/default/pods";
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
 
 /// A small world, and what may still be done to it.
 #[derive(Debug)]
@@ -55,13 +52,9 @@ impl Scene {
             names_in_order: true,
             ..Default::default()
         };
-        let now = sanskube_apiserver::Now {
-            monotonic: START.instant.since(Instant::ZERO),
-            wall: jiff::Timestamp::from_second(START.wall.as_seconds()).expect("a year that exists"),
-        };
         let network = Network::new(0, Duration::ZERO, Duration::ZERO);
         let mut scene = Self {
-            world: World::new(ApiServer::new(config, now), network, START),
+            world: new_world(config, network),
             check: Check::new(limits()),
             bounds: bounds.clone(),
             users: bounds.users,
@@ -379,9 +372,7 @@ impl Scene {
     }
 
     fn create_set(&mut self, name: &str, replicas: u8) {
-        let body = format!(
-            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"replicas":{replicas},"selector":{{"matchLabels":{{"app":"{name}"}}}},"template":{{"metadata":{{"labels":{{"app":"{name}"}}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}}}"#
-        );
+        let body = setting::set(name, name, replicas, 0);
         self.ask("POST", SETS, JSON, &body);
     }
 

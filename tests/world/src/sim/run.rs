@@ -12,21 +12,20 @@ use sanskube::manager::{ClientLimits, Config, Manager};
 use sanskube::object::Resource;
 use sanskube::reflector;
 use sanskube::store::Store;
-use sanskube::time::{Instant, Now, Timestamp};
-use sanskube_apiserver::ApiServer;
+use sanskube::time::Instant;
 use sanskube_apiserver::kubelet::{Kubelet, KubeletConfig};
 
 use super::action::Action;
 use super::coverage::Coverage;
 use super::plan::{Plan, Setup};
 use super::trace::Trace;
-use crate::check::{Check, Violation, why_unsettled};
+use crate::check::{Check, Violation, why_restless, why_unsettled};
 use crate::client::ClientId;
 use crate::member::{Member, Observer};
 use crate::network::Network;
+use crate::setting::{START, new_world};
 use crate::world::World;
 
-const START: Now = Now { instant: Instant::from_millis(1000), wall: Timestamp::from_seconds(1_800_000_000) };
 /// How long the cluster may take until it is as it should be, once nothing goes wrong any more. The longest that anything waits by itself is a half-open
 /// watch (its own time and the grace), a set whose pods were refused (5 min) and a key that has failed (as long again as it failed before).
 const TO_SETTLE: Duration = Duration::from_secs(20 * 60);
@@ -127,12 +126,8 @@ impl Run {
             controllers_delay: pace,
             ..Default::default()
         };
-        let now = sanskube_apiserver::Now {
-            monotonic: START.instant.since(Instant::ZERO),
-            wall: jiff::Timestamp::from_second(START.wall.as_seconds()).expect("a year that exists"),
-        };
         let network = Network::new(plan.seed, Duration::from_millis(1), delay);
-        let mut world = World::new(ApiServer::new(config, now), network, START);
+        let mut world = new_world(config, network);
         let terminate_after = pace * 3;
         world.set_kubelet(Kubelet::new(KubeletConfig {
             nodes: 1,
@@ -239,9 +234,13 @@ impl Run {
         self.check.after_step(&mut self.world)
     }
 
+    fn why_unsettled(&self) -> Option<String> {
+        why_unsettled(&self.check, &self.world).or_else(|| why_restless(&self.world)).or_else(|| self.why_incomplete())
+    }
+
     fn settle(&mut self) -> Result<(), Violation> {
         let end = self.world.now().instant + TO_SETTLE;
-        while let Some(why) = why_unsettled(&self.check, &self.world).or_else(|| self.why_incomplete()) {
+        while let Some(why) = self.why_unsettled() {
             let now = self.world.now().instant;
             if now >= end {
                 return Err(Violation::new("the cluster becomes as it should be", why));
@@ -259,8 +258,8 @@ impl Run {
         let (written, version) = (self.check.known.writes(), self.world.api().resource_version());
         self.run_until(self.world.now().instant + TO_STAY)?;
         let again = self.check.known.writes() - written;
-        let why = why_unsettled(&self.check, &self.world)
-            .or_else(|| (again > 0).then(|| format!("{again} writes after version {version}")));
+        let why =
+            self.why_unsettled().or_else(|| (again > 0).then(|| format!("{again} writes after version {version}")));
         why.map_or(Ok(()), |why| Err(Violation::new("the cluster stays as it is, without a write", why)))
     }
 

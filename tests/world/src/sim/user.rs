@@ -5,11 +5,10 @@ use serde_json::json;
 
 use super::action::{Policy, User};
 use super::run::{Run, Undo};
+use crate::setting::{self, JSON, MERGE};
 
 /// The namespaces: all sets but the last live in the first.
 pub(super) const NAMESPACES: [&str; 2] = ["default", "other"];
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
 
 /// The namespace and the name of a set.
 fn place(set: u8) -> (&'static str, &'static str) {
@@ -132,11 +131,7 @@ impl Run {
     }
 
     fn create_set(&mut self, set: u8, replicas: u8, min_ready: u8) {
-        let name = place(set).1;
-        let labels = format!(r#"{{"app":"{}"}}"#, self.app(set));
-        let body = format!(
-            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"replicas":{replicas},"minReadySeconds":{min_ready},"selector":{{"matchLabels":{labels}}},"template":{{"metadata":{{"labels":{labels}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}}}"#
-        );
+        let body = setting::set(place(set).1, self.app(set), replicas, min_ready);
         self.ask("POST", &sets_path(set), JSON, &body);
     }
 
