@@ -1,6 +1,5 @@
 //! Faults: how each is brought about, and how it ends.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sanskube::request::CallId;
@@ -140,11 +139,9 @@ impl Run {
             self.world.spare(id);
         }
         // Who is away comes back when it wants to.
-        let ends = |event: &Event| matches!(event, Event::End(undo) if !matches!(undo, Undo::Namespace | Undo::Start));
-        let (over, later) = std::mem::take(&mut self.agenda).into_iter().partition(|(_, event)| ends(event));
-        self.agenda = later;
-        let over: BTreeMap<_, _> = over;
-        for event in over.into_values() {
+        let is_over = |event: &Event| !matches!(event, Event::End(Undo::Namespace | Undo::Start));
+        let over: Vec<_> = self.agenda.extract_if(.., |_, event| is_over(event)).collect();
+        for (_, event) in over {
             if let Event::End(undo) = event {
                 self.end(undo);
             }

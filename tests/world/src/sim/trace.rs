@@ -58,6 +58,7 @@ fn name(client: ClientId) -> String {
 fn asked(request: &Request) -> String {
     let body = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
     let status = &body["status"];
+    let number = |field: &str| status[field].as_u64().unwrap_or(0);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match request.method {
         Method::Patch if request.path.contains("/pods/") => {
@@ -69,7 +70,10 @@ fn asked(request: &Request) -> String {
         }
         Method::Put if status.is_object() => format!(
             " ({} pods, {} ready, {} available, of generation {})",
-            status["replicas"], status["readyReplicas"], status["availableReplicas"], status["observedGeneration"]
+            number("replicas"),
+            number("readyReplicas"),
+            number("availableReplicas"),
+            number("observedGeneration")
         ),
         Method::Post if body["reason"].is_string() => {
             format!(" ({}: {})", text(&body["reason"]), text(&body["message"]))
