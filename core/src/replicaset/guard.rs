@@ -110,6 +110,12 @@ impl ConsistencyGuard {
         }
     }
 
+    /// Whether it is known that something was written to a pod for the set `owner` after this version.
+    pub fn has_written_after(&self, owner: &Key, version: &ResourceVersion) -> bool {
+        let written = self.records.get(owner).and_then(|record| record.pods.as_ref());
+        written.is_some_and(|written| version.compare(written) == Ok(Ordering::Less))
+    }
+
     /// How many records there are.
     pub fn len(&self) -> usize {
         self.records.len()

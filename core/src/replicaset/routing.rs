@@ -87,7 +87,10 @@ impl ReplicaSetController {
 
     /// A pod in the cache has changed.
     ///
-    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `updatePod`.
+    /// Of a pod that had no controller, the sets are told that selected it and have written to a pod since: one may have adopted it, counted it,
+    /// and lost it again, all unseen.
+    ///
+    /// Mirrors `pkg/controller/replicaset/replica_set.go`, `updatePod`, which does nothing about those.
     pub fn handle_pod_updated(&mut self, old: &Pod, new: &Pod, caches: Caches<'_>, now: Now) -> Wakeups {
         let mut wakeups = Wakeups::default();
         if old.resource_version() == new.resource_version() {
@@ -127,6 +130,11 @@ impl ReplicaSetController {
             }
             None if labels_changed || owner_changed => wakeups.wake_all(new, caches),
             None => {}
+        }
+        if old.controller().is_none() {
+            // One of them may have adopted it, and lost it again before the cache showed that it had it.
+            let wrote = |set: &&Arc<ReplicaSet>| self.guard.has_written_after(&set.meta().key, &old.resource_version());
+            caches.selecting(old).filter(wrote).for_each(|set| wakeups.wake(set));
         }
         wakeups
     }

@@ -80,6 +80,7 @@ fn seeds_that_found_something_hold() {
             Profile::All,
             "a watch that has fallen silent, and an answer on it that waited for a controller to wake",
         ),
+        (928_625, Profile::All, "an orphan that is adopted and disowned again, all before a list shows it"),
     ];
     for (seed, profile, what) in found {
         assert_eq!(run(&Plan::draw(seed, profile), false).violation, None, "seed {seed}: {what}");

@@ -74,6 +74,30 @@ fn a_pod_that_was_adopted_and_has_gone_unseen_wakes_the_set_that_adopted_it() {
 }
 
 #[test]
+fn a_pod_that_was_adopted_and_lost_unseen_wakes_the_set_that_adopted_it() {
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "other", "uid": "uid-other", "controller": true}]);
+    for change in [
+        json!({"ownerReferences": []}),
+        json!({"ownerReferences": [], "labels": {"app": "db"}}),
+        json!({"ownerReferences": owner}),
+    ] {
+        let mut cluster = with_an_adoption_that_the_cache_does_not_show();
+        cluster.change_pod("orphan", json!({"metadata": change}));
+        assert_eq!(woken_by_pods(&mut cluster), [web()], "{change}");
+        let synced = cluster.sync();
+        let again = usize::from(change == json!({"ownerReferences": []}));
+        assert_eq!((synced.count(Method::Patch), synced.count(Method::Post)), (again, 1 - again), "{change}");
+    }
+}
+
+#[test]
+fn an_orphan_that_changes_wakes_nobody_who_has_not_written_since() {
+    let mut cluster = Cluster::new(set_json(0, json!({}))).with_pods([pod_json("orphan", json!({}))]);
+    cluster.change_pod("orphan", json!({"metadata": {"annotations": {"a": "b"}}}));
+    assert_eq!(woken_by_pods(&mut cluster), []);
+}
+
+#[test]
 fn a_pod_that_was_adopted_and_deleted_by_a_set_is_not_awaited_when_it_has_gone_unseen() {
     let mut cluster = with_an_adoption_that_the_cache_does_not_show();
     let awaited = [Key::new("shop", "orphan")];

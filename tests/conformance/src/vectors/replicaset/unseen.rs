@@ -1,4 +1,4 @@
-//! The rules for pods that end after something happened to them unseen: sets are told that upstream does not tell.
+//! The rules for pods that end or change after something happened to them unseen: sets are told that upstream does not tell.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,9 @@ use super::world::list;
 const SELECTED: &str = "an-orphan-that-ends-wakes-who-selects-it";
 /// A pod that was taken from a set and ended in one step wakes that set; upstream does so only where the labels changed, too.
 const TAKEN: &str = "a-pod-that-ends-wakes-whom-it-was-taken-from";
+
+/// A pod without controller wakes, when it changes, the sets that selected it and have written to a pod since; upstream wakes none of them.
+const LOST: &str = "an-orphan-that-changes-wakes-who-has-written-since";
 
 /// Follows which deletions upstream goes on to expect that are known here to have happened.
 #[derive(Default)]
@@ -40,6 +43,11 @@ impl Unseen {
                     applied.insert(rule);
                 }
                 self.noticed.insert((set, pod, rule));
+            }
+            for set in lost(event, args, sets, &want["guard"]) {
+                if wake(want, set.as_str()) {
+                    applied.insert(LOST);
+                }
             }
         }
         self.noticed.retain(|(set, pod, rule)| {
@@ -83,6 +91,19 @@ fn told(event: &str, args: &Value, sets: &Store<ReplicaSet>) -> BTreeSet<(&'stat
         }
     }
     told
+}
+
+/// The sets that may have adopted a pod and lost it again, as the guard of upstream knows what they have written.
+fn lost(event: &str, args: &Value, sets: &Store<ReplicaSet>, guard: &Value) -> Vec<Key> {
+    let new = pod(&args["pod"]);
+    let old = (event == "pod_updated").then(|| pod(&args["oldPod"]));
+    let changed = |old: &Pod| old.resource_version() != new.resource_version() && new.deletion().is_none();
+    let Some(old) = old.filter(|old| changed(old) && old.controller().is_none()) else { return Vec::new() };
+    let wrote = |set: &Key| {
+        let written = guard[set.as_str()]["versions"]["pods"].as_str().and_then(|version| version.parse::<u64>().ok());
+        written > old.resource_version().to_string().parse().ok()
+    };
+    selecting(&old, sets).filter(wrote).collect()
 }
 
 /// The sets that select a pod: by labels, and not by a selector that says nothing.
