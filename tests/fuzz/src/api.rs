@@ -168,7 +168,8 @@ fn check_rewrite(api: &mut ApiServer, now: Now, path: &str, version: &str, media
     let answer = send(api, now, &Request::new("PUT", path).with_body(media, object.body.clone()));
     let body = answer.json().expect("an answer is JSON");
     // The node that a binding names is taken as it is (`ValidatePodBinding`), even if no pod could be written with it.
-    if answer.status == 422 && body["details"]["causes"].as_array().is_some_and(|all| all.iter().all(of_node)) {
+    let causes = body["details"]["causes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if answer.status == 422 && !causes.is_empty() && causes.iter().all(of_node) {
         return;
     }
     assert_eq!(
