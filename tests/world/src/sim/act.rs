@@ -5,7 +5,7 @@ use std::time::Duration;
 use sanskube::request::CallId;
 use sanskube_apiserver::faults::{Failure, Rule};
 
-use super::action::{Fault, Refusal, Requests};
+use super::action::{Fault, Refusal, Requests, crash_kind};
 use super::run::{Event, Run, Undo};
 use crate::client::ClientId;
 use crate::member::Member;
@@ -189,8 +189,7 @@ impl Run {
         }
         for id in self.world.doomed() {
             let lose = self.going.get(id).is_some_and(|(_, lose)| *lose);
-            let crash = Fault::Crash { who: 0, calls: 0, lose, down: Duration::ZERO };
-            self.coverage.note(crash.kind(), &self.world, Some(*id));
+            self.coverage.note(crash_kind(lose), &self.world, Some(*id));
         }
     }
 

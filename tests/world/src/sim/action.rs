@@ -147,14 +147,18 @@ impl Refusal {
     }
 }
 
+/// A name for the kind of a crash.
+pub(super) fn crash_kind(lose: bool) -> &'static str {
+    if lose { "crash, requests are lost" } else { "crash, requests arrive" }
+}
+
 impl Fault {
     /// A name for its kind, as the table of what was covered has it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Collide { .. } => "names collide",
             Self::Compact => "compaction",
-            Self::Crash { lose: false, .. } => "crash, requests arrive",
-            Self::Crash { .. } => "crash, requests are lost",
+            Self::Crash { lose, .. } => crash_kind(*lose),
             Self::Cut { within_frame: false, .. } => "cut",
             Self::Cut { .. } => "cut within a frame",
             Self::CutOff { .. } => "cut off",

@@ -15,7 +15,6 @@ use super::world::list;
 const SELECTED: &str = "an-orphan-that-ends-wakes-who-selects-it";
 /// A pod that was taken from a set and ended in one step wakes that set; upstream does so only where the labels changed, too.
 const TAKEN: &str = "a-pod-that-ends-wakes-whom-it-was-taken-from";
-
 /// A pod without controller wakes, when it changes, the sets that selected it and have written to a pod since; upstream wakes none of them.
 const LOST: &str = "an-orphan-that-changes-wakes-who-has-written-since";
 
@@ -38,15 +37,23 @@ impl Unseen {
     ) {
         let mut applied = BTreeSet::new();
         if event.starts_with("pod_") {
-            for (rule, set, pod) in told(event, args, sets) {
-                if wake(want, set.as_str()) {
-                    applied.insert(rule);
+            let new = pod(&args["pod"]);
+            let old = (event == "pod_updated").then(|| pod(&args["oldPod"]));
+            let ends = event == "pod_deleted" || new.deletion().is_some();
+            // A resync tells nothing.
+            let changed = old.as_ref().is_none_or(|old| old.resource_version() != new.resource_version());
+            if changed && ends {
+                for (rule, set) in told(old.as_ref(), &new, sets) {
+                    if wake(want, set.as_str()) {
+                        applied.insert(rule);
+                    }
+                    self.noticed.insert((set, new.key().clone(), rule));
                 }
-                self.noticed.insert((set, pod, rule));
-            }
-            for set in lost(event, args, sets, &want["guard"]) {
-                if wake(want, set.as_str()) {
-                    applied.insert(LOST);
+            } else if changed && let Some(old) = &old {
+                for set in lost(old, sets, &want["guard"]) {
+                    if wake(want, set.as_str()) {
+                        applied.insert(LOST);
+                    }
                 }
             }
         }
@@ -67,21 +74,15 @@ impl Unseen {
 }
 
 /// The sets that are told that a pod has ended, and by which rule.
-fn told(event: &str, args: &Value, sets: &Store<ReplicaSet>) -> BTreeSet<(&'static str, Key, Key)> {
-    let new = pod(&args["pod"]);
-    let old = (event == "pod_updated").then(|| pod(&args["oldPod"]));
-    let resync = old.as_ref().is_some_and(|old| old.resource_version() == new.resource_version());
-    if resync || (event != "pod_deleted" && new.deletion().is_none()) {
-        return BTreeSet::new();
-    }
+fn told(old: Option<&Pod>, new: &Pod, sets: &Store<ReplicaSet>) -> BTreeSet<(&'static str, Key)> {
     let mut told = BTreeSet::new();
-    let mut tell = |rule, set: Key| told.insert((rule, set, new.key().clone()));
+    let mut tell = |rule, set: Key| told.insert((rule, set));
     if new.controller().is_none() {
-        selecting(&new, sets).for_each(|set| _ = tell(SELECTED, set));
+        selecting(new, sets).for_each(|set| _ = tell(SELECTED, set));
     }
     if let Some(old) = old.filter(|old| old.labels() != new.labels() || old.controller() != new.controller()) {
         match old.controller() {
-            None => selecting(&old, sets).for_each(|set| _ = tell(SELECTED, set)),
+            None => selecting(old, sets).for_each(|set| _ = tell(SELECTED, set)),
             Some(owner) => {
                 let set = sets.get(Key::new(old.namespace(), &owner.name).as_str());
                 if let Some(set) = set.filter(|set| set.uid() == owner.uid && *owner.kind == *"ReplicaSet") {
@@ -94,16 +95,16 @@ fn told(event: &str, args: &Value, sets: &Store<ReplicaSet>) -> BTreeSet<(&'stat
 }
 
 /// The sets that may have adopted a pod and lost it again, as the guard of upstream knows what they have written.
-fn lost(event: &str, args: &Value, sets: &Store<ReplicaSet>, guard: &Value) -> Vec<Key> {
-    let new = pod(&args["pod"]);
-    let old = (event == "pod_updated").then(|| pod(&args["oldPod"]));
-    let changed = |old: &Pod| old.resource_version() != new.resource_version() && new.deletion().is_none();
-    let Some(old) = old.filter(|old| changed(old) && old.controller().is_none()) else { return Vec::new() };
+fn lost(old: &Pod, sets: &Store<ReplicaSet>, guard: &Value) -> Vec<Key> {
+    if old.controller().is_some() {
+        return Vec::new();
+    }
+    let shown = old.resource_version().to_string().parse::<u64>().ok();
     let wrote = |set: &Key| {
-        let written = guard[set.as_str()]["versions"]["pods"].as_str().and_then(|version| version.parse::<u64>().ok());
-        written > old.resource_version().to_string().parse().ok()
+        let written = &guard[set.as_str()]["versions"]["pods"];
+        written.as_str().and_then(|version| version.parse().ok()) > shown
     };
-    selecting(&old, sets).filter(wrote).collect()
+    selecting(old, sets).filter(wrote).collect()
 }
 
 /// The sets that select a pod: by labels, and not by a selector that says nothing.
