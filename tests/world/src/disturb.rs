@@ -39,7 +39,7 @@ impl<M: Machine> World<M> {
         self.under_way.retain(|_, delivery| !matches!(delivery, Delivery::Request(of, _) if *of == id));
     }
 
-    /// Breaks a connection. What is under way on it is lost, in both directions; of an answer the first half of the next piece may arrive.
+    /// Breaks a connection. What is under way on it is lost, in both directions; of an answer the begin of the next piece may arrive, cut anywhere.
     pub fn cut(&mut self, id: ClientId, call: CallId, within_frame: bool) {
         let Some(line) = self.clients.get_mut(&id).and_then(|client| client.lines.get_mut(&call)) else { return };
         let (mut last, mut kept) = (self.now.instant, !within_frame);
@@ -49,7 +49,7 @@ impl<M: Machine> World<M> {
                 Part::Body(bytes) if !kept && bytes.len() > 1 => {
                     kept = true;
                     last = *at;
-                    bytes.truncate(bytes.len() / 2);
+                    bytes.truncate(1 + usize::try_from(line.random.next_u64()).unwrap_or(0) % (bytes.len() - 1));
                     true
                 }
                 Part::Head(_) if !kept => {

@@ -1,4 +1,4 @@
-//! Never a deletion while short.
+//! Never a deletion while short, and only of live pods.
 //!
 //! When a controller deletes a pod, there are more live pods that the set owns and selects than its sync wants, but for those that had gone without its knowledge: its cache
 //! of pods showed them when the sync began, as the set's or as orphans that the sync then adopted, and neither was it told by the answer to a call
@@ -24,9 +24,14 @@ impl Check {
             let what = format_args!("{:?} for {}: {change:?}", exchange.request, sync.key);
             return Err(Violation::new("a controller deletes pods of its own set", what));
         };
-        // One that had ended or was being deleted already counts for nobody.
+        // One that has ended or is being deleted counts for nobody; it is deleted by who does not know that yet.
         if !pod.is_live() {
-            return Ok(());
+            let shown = self.pods.at(&change.key, sync.pods);
+            if shown.is_some_and(|shown| shown.metadata.uid == pod.metadata.uid && shown.is_live()) {
+                return Ok(());
+            }
+            let what = format_args!("{:?} for {}, by a cache that showed {shown:?}", exchange.request, sync.key);
+            return Err(Violation::new("a controller deletes pods that are alive as it knows", what));
         }
         let wanted = set.spec.replicas;
         let live = self.pods.all().filter(|(_, pod)| set.counts(pod)).count() + usize::from(set.selects(pod));

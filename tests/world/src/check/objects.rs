@@ -40,6 +40,9 @@ pub struct Metadata {
     /// `metadata.labels`
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`
+    #[serde(default)]
+    pub annotations: BTreeMap<String, String>,
     /// `metadata.creationTimestamp`
     pub creation_timestamp: String,
     /// `metadata.deletionTimestamp`
@@ -51,7 +54,7 @@ pub struct Metadata {
     pub finalizers: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, PartialEq, Eq)]
 struct Owner {
     kind: String,
     uid: String,
@@ -60,9 +63,17 @@ struct Owner {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct PodStatus {
-    #[serde(default)]
     phase: String,
+    conditions: Vec<Condition>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Condition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
 }
 
 /// `spec` of a set.
@@ -112,9 +123,19 @@ impl Metadata {
         owner.map(|owner| owner.uid.as_str())
     }
 
+    /// Its owners, but for the one with this uid.
+    pub(crate) fn owners_but(&self, uid: &str) -> impl Iterator<Item = impl PartialEq> {
+        self.owner_references.iter().filter(move |owner| owner.uid != uid)
+    }
+
+    /// The uid of whatever controls it.
+    pub fn controller(&self) -> Option<&str> {
+        self.owner_references.iter().find(|owner| owner.controller).map(|owner| owner.uid.as_str())
+    }
+
     /// Whether anything controls it.
     pub fn is_orphan(&self) -> bool {
-        !self.owner_references.iter().any(|owner| owner.controller)
+        self.controller().is_none()
     }
 }
 
@@ -122,6 +143,16 @@ impl Pod {
     /// Whether it counts: it has not ended and is not being deleted.
     pub fn is_live(&self) -> bool {
         !self.metadata.is_deleting() && !matches!(self.status.phase.as_str(), "Failed" | "Succeeded")
+    }
+
+    /// `status.phase`
+    pub fn phase(&self) -> &str {
+        &self.status.phase
+    }
+
+    /// Whether it is ready.
+    pub fn is_ready(&self) -> bool {
+        self.status.conditions.iter().any(|condition| condition.kind == "Ready" && condition.status == "True")
     }
 
     /// Whether it counts for the set with this uid.

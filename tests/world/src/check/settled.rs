@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use sanskube::election::Standing;
 use sanskube::manager::Manager;
 use sanskube::object::{Object, ReplicaSetKind};
 
@@ -9,7 +10,7 @@ use super::cache::version_of;
 use super::objects::{Set, SetStatus};
 use super::{Check, Pod};
 use crate::client::ClientId;
-use crate::member::Member;
+use crate::member::{Member, Observer};
 use crate::world::World;
 
 /// Why the cluster is not as everybody wants it; none if it is, and nobody has anything left to do.
@@ -21,8 +22,17 @@ pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
     if let Some((id, (_, line))) = world.clients.keys().find_map(|id| Some((id, silent(id)?))) {
         return Some(format!("{id:?} still listens to a connection that is silent, {:?}", line.request));
     }
-    if !world.clients.values().any(|client| client.machine.manager().is_some_and(Manager::has_synced)) {
-        return Some("no manager has the first lists".to_owned());
+    // One that does not lead needs no lists; where nobody elects a leader, all need them.
+    let mut managers = world.clients.iter().filter_map(|(id, client)| Some((id, client.machine.manager()?)));
+    let leads = |(id, manager): (&ClientId, &Manager)| {
+        let standing = world.clock(*id).and_then(|now| manager.standing(now));
+        standing.is_none_or(|standing| matches!(standing, Standing::Leading { .. }))
+    };
+    if !managers.clone().any(leads) {
+        return Some("no manager leads".to_owned());
+    }
+    if let Some((id, _)) = managers.find(|(id, manager)| leads((*id, *manager)) && !manager.has_synced()) {
+        return Some(format!("{id:?} has not got the first lists"));
     }
     // Without a kubelet no pod becomes ready.
     let ready = world.kubelet.is_some();
@@ -34,7 +44,17 @@ pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
             leads.and_then(|manager| why_busy(*id, manager, check, world))
         })
     };
-    unmet.or_else(stray).or_else(busy)
+    let blind = || world.clients.iter().find_map(|(id, client)| why_blind(*id, client.machine.observer()?, check));
+    unmet.or_else(stray).or_else(busy).or_else(blind)
+}
+
+/// An observer whose cache is behind, or whose handlers were not told everything.
+fn why_blind(client: ClientId, observer: &Observer, check: &Check) -> Option<String> {
+    if version_of(observer.informer().store()) < check.pods.newest() {
+        return Some(format!("the cache of {client:?} is behind"));
+    }
+    let (_, backlog) = observer.slow();
+    (backlog > 0).then(|| format!("{backlog} changes wait for a handler of {client:?}"))
 }
 
 /// Why somebody has still something to look at, if only later; none if nobody has.

@@ -96,7 +96,9 @@ impl Check {
         let fits = match (&change.before, &change.after, known) {
             (Some(before), Some(after), Some(known)) => {
                 let same = before.metadata.labels == after.metadata.labels
+                    && before.metadata.finalizers == after.metadata.finalizers
                     && before.metadata.is_deleting() == after.metadata.is_deleting()
+                    && before.metadata.owners_but(uid).eq(after.metadata.owners_but(uid))
                     && before.metadata.uid == known.metadata.uid;
                 let adopts = before.metadata.is_orphan()
                     && after.metadata.set() == Some(uid)

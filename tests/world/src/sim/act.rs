@@ -6,7 +6,7 @@ use sanskube::request::CallId;
 use sanskube_apiserver::faults::{Failure, Rule};
 
 use super::action::{Fault, Refusal, Requests, crash_kind};
-use super::run::{Event, Run, Undo};
+use super::run::{Event, Going, Run, Undo};
 use crate::client::ClientId;
 use crate::member::Member;
 use crate::world::Happening;
@@ -20,9 +20,9 @@ impl Run {
                 self.undo_after(lasts, Undo::Collide);
             }
             Fault::Compact => self.world.compact(),
-            Fault::Crash { who, calls, lose, down } => {
+            Fault::Crash { who, calls, lose, down, behind } => {
                 let Some(id) = self.manager(who) else { return };
-                self.set_down(id, down, lose);
+                self.going.insert(id, Going { down, lose, behind });
                 self.world.kill_after(id, calls.into());
             }
             Fault::Cut { who, line, within_frame } => {
@@ -79,9 +79,9 @@ impl Run {
                 self.world.network_mut().set_delays(Duration::from_millis(1), longest);
                 self.undo_after(lasts, Undo::SlowNetwork);
             }
-            Fault::Stop { who, down } => {
+            Fault::Stop { who, down, behind } => {
                 let Some(id) = self.manager(who) else { return };
-                self.set_down(id, down, false);
+                self.going.insert(id, Going { down, lose: false, behind });
                 self.world.stop(id);
             }
             Fault::Suspend { who, lasts } => {
@@ -126,7 +126,14 @@ impl Run {
                 let longest = self.plan.setup.delay;
                 self.world.network_mut().set_delays(Duration::from_millis(1), longest);
             }
-            Undo::Start => self.start_manager(),
+            Undo::Start { behind, lasts } => {
+                let id = self.start_manager();
+                if behind > 0 {
+                    self.lag(id, behind.into());
+                    self.undo_after(lasts, Undo::Lag(id));
+                    self.coverage.note("start on a stale replica", &self.world, Some(id));
+                }
+            }
         }
     }
 
@@ -138,8 +145,14 @@ impl Run {
             self.world.suspend(id, now);
             self.world.spare(id);
         }
-        // Who is away comes back when it wants to.
-        let is_over = |event: &Event| !matches!(event, Event::End(Undo::Namespace | Undo::Start));
+        // Who is away comes back when it wants to, and meets no stale replica then.
+        self.going.values_mut().for_each(|going| going.behind = 0);
+        for event in self.agenda.values_mut() {
+            if let Event::End(Undo::Start { behind, .. }) = event {
+                *behind = 0;
+            }
+        }
+        let is_over = |event: &Event| !matches!(event, Event::End(Undo::Namespace | Undo::Start { .. }));
         let over: Vec<_> = self.agenda.extract_if(.., |_, event| is_over(event)).collect();
         for (_, event) in over {
             if let Event::End(undo) = event {
@@ -188,7 +201,7 @@ impl Run {
             self.coverage.note(how.kind(after_effect), &self.world, Some(client));
         }
         for id in self.world.doomed() {
-            let lose = self.going.get(id).is_some_and(|(_, lose)| *lose);
+            let lose = self.going.get(id).is_some_and(|going| going.lose);
             self.coverage.note(crash_kind(lose), &self.world, Some(*id));
         }
     }

@@ -69,8 +69,9 @@ pub enum Fault {
     Collide { lasts: Duration },
     /// The history is compacted.
     Compact,
-    /// The controller is gone after so many more calls, and started anew after a while. What it has sent may be lost with it.
-    Crash { who: u8, calls: u8, lose: bool, down: Duration },
+    /// The controller is gone after so many more calls, and started anew after a while. What it has sent may be lost with it. The new one may meet
+    /// a replica that is so many versions behind, for as long as nobody was there.
+    Crash { who: u8, calls: u8, lose: bool, down: Duration, behind: u8 },
     /// A connection breaks.
     Cut { who: u8, line: u8, within_frame: bool },
     /// A controller is cut off from the server for a while, and nobody is told.
@@ -97,8 +98,8 @@ pub enum Fault {
     SlowHandler { lasts: Duration },
     /// The network is slow for a while.
     SlowNetwork { longest: Duration, lasts: Duration },
-    /// A controller is asked to stop, and started anew after a while.
-    Stop { who: u8, down: Duration },
+    /// A controller is asked to stop, and started anew after a while, as after a crash.
+    Stop { who: u8, down: Duration, behind: u8 },
     /// A controller sleeps for a while.
     Suspend { who: u8, lasts: Duration },
     /// The connections of a controller break, and it meets a replica that is so many versions behind for a while.

@@ -129,6 +129,15 @@ impl Plan {
             actions.push((at, Action::User(draw_user(&mut dice))));
         }
         actions.sort_by_key(|(at, _)| *at);
+        // By dice of their own, so that the rest of the plan stays.
+        let mut dice = Dice(SplitMix64::new(!seed));
+        for (_, action) in &mut actions {
+            if let Action::Fault(Fault::Crash { behind, .. } | Fault::Stop { behind, .. }) = action
+                && dice.one_in(3)
+            {
+                *behind = 1 + dice.small(20);
+            }
+        }
         Self { seed, setup, actions }
     }
 }
@@ -210,9 +219,9 @@ fn draw_kind(dice: &mut Dice, profile: Profile, kinds: &[u8], length: Duration) 
         10 => Fault::KubeletPause { lasts },
         11 => {
             let calls = dice.small(12);
-            Fault::Crash { who, calls, lose: dice.one_in(2), down: dice.time(Duration::from_secs(5)) }
+            Fault::Crash { who, calls, lose: dice.one_in(2), down: dice.time(Duration::from_secs(5)), behind: 0 }
         }
-        12 => Fault::Stop { who, down: dice.time(Duration::from_secs(5)) },
+        12 => Fault::Stop { who, down: dice.time(Duration::from_secs(5)), behind: 0 },
         13 => Fault::Suspend { who, lasts },
         14 => Fault::Lag { who, lasts },
         15 => Fault::TimeTravel { who, versions: 1 + dice.small(20), lasts },

@@ -64,7 +64,22 @@ pub(super) enum Undo {
     Skew(ClientId),
     SlowHandler,
     SlowNetwork,
-    Start,
+    /// That nobody is there: another is started, on a replica that is so many versions behind for a while.
+    Start {
+        behind: u8,
+        lasts: Duration,
+    },
+}
+
+/// How a manager goes, and the next one comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Going {
+    /// For how long nobody is there.
+    pub(super) down: Duration,
+    /// Whether its requests are lost with it.
+    pub(super) lose: bool,
+    /// How many versions the replica is behind that the next one meets.
+    pub(super) behind: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +98,8 @@ pub struct Run {
     pub check: Check,
     pub(super) observer: Option<ClientId>,
     pub(super) managers: Vec<ClientId>,
-    /// For how long each of those is down that are about to go, and whether their requests are lost.
-    pub(super) going: BTreeMap<ClientId, (Duration, bool)>,
+    /// Those that are about to go.
+    pub(super) going: BTreeMap<ClientId, Going>,
     pub(super) agenda: BTreeMap<(Instant, u64), Event>,
     noted: u64,
     started: u64,
@@ -274,20 +289,16 @@ impl Run {
         let gone: Vec<ClientId> = self.managers.iter().copied().filter(|id| self.world.is_stopped(*id)).collect();
         for id in &gone {
             self.managers.retain(|other| other != id);
-            let (down, lose) = self.going.remove(id).unwrap_or((Duration::from_secs(1), false));
+            let unforeseen = Going { down: Duration::from_secs(1), lose: false, behind: 0 };
+            let Going { down, lose, behind } = self.going.remove(id).unwrap_or(unforeseen);
             if lose {
                 self.world.lose_requests(*id);
             }
             self.world.kill(*id);
             self.say(|| format!("*** {id:?} is gone"));
-            self.undo_after(down, Undo::Start);
+            self.undo_after(down, Undo::Start { behind, lasts: down });
         }
         !gone.is_empty()
-    }
-
-    /// Says how long a manager that is about to go stays away, and whether its requests are lost.
-    pub(super) fn set_down(&mut self, id: ClientId, down: Duration, lose: bool) {
-        self.going.insert(id, (down, lose));
     }
 
     pub(super) fn undo_after(&mut self, duration: Duration, undo: Undo) {
@@ -323,7 +334,7 @@ impl Run {
         all.get(usize::from(who) % all.len().max(1)).copied()
     }
 
-    pub(super) fn start_manager(&mut self) {
+    pub(super) fn start_manager(&mut self) -> ClientId {
         self.started += 1;
         let Setup { election, watch_list, .. } = self.plan.setup;
         let seed = self.plan.seed.wrapping_mul(1000).wrapping_add(self.started);
@@ -338,6 +349,7 @@ impl Run {
         let config = Config { client_limits, election, watch_list, seed, limits, ..Config::default() };
         let id = self.start(Member::Manager(Box::new(Manager::new(&config))));
         self.managers.push(id);
+        id
     }
 
     fn start_observer(&mut self) {
