@@ -12,11 +12,12 @@ const MOST_PODS: u8 = 8;
 const HELP: &str = "\
 Tries every order in which things can happen in a small world, under checks in every state.
 
-usage: sanskube-world explore [--sets N,N] [--users N] [--faults N] [--depth N]
+usage: sanskube-world explore [--sets N,N] [--users N] [--faults N] [--syncs N] [--depth N]
 
   --sets N,N   how many pods each set wants, one set or two (default 1,2; at most 8)
   --users N    how many deeds of users (default 0): scaling, deleting, making anew, relabelling
   --faults N   how much goes wrong (default 1): requests and answers that are lost, watches that break, missed events, crashes
+  --syncs N    how many sets are worked on at once (default 1; 2 makes a world of two sets ten times as large)
   --depth N    how many choices deep (default: all there are; with users that does not end within minutes)
 ";
 
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 fn parse(args: &[String]) -> Result<Bounds, String> {
-    let mut bounds = Bounds { sets: vec![1, 2], users: 0, faults: 1, depth: u32::MAX };
+    let mut bounds = Bounds { sets: vec![1, 2], users: 0, faults: 1, syncs: 1, depth: u32::MAX };
     for pair in args.chunks(2) {
         let [name, value] = pair else { return Err(format!("{} is no option, or needs a value", pair[0])) };
         let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no small number"));
@@ -67,6 +68,13 @@ fn parse(args: &[String]) -> Result<Bounds, String> {
             "--sets" => bounds.sets = value.split(',').map(number).collect::<Result<_, _>>()?,
             "--users" => bounds.users = number(value)?,
             "--faults" => bounds.faults = number(value)?,
+            "--syncs" => {
+                bounds.syncs = value
+                    .parse()
+                    .ok()
+                    .filter(|syncs| *syncs > 0)
+                    .ok_or_else(|| format!("{value:?} is no number of sets"))?
+            }
             "--depth" => bounds.depth = value.parse().map_err(|_| format!("{value:?} is no number"))?,
             _ => return Err(format!("{name:?} is no option")),
         }

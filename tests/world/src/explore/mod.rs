@@ -16,8 +16,8 @@
 //! of the simulation hold, and from every state what happens without users and faults comes to an end in which the cluster is as it should be
 //! (`Graph`).
 //!
-//! There is no kubelet: pods are made and go at once. The first list of a controller is one step, and so are what its recorder writes and asks of
-//! nobody.
+//! There is no kubelet: pods are made and go at once. There is one controller at a time; its first list is one step, it records no events, and
+//! gives no call up by itself.
 
 mod canonical;
 mod choice;
@@ -41,6 +41,8 @@ pub struct Bounds {
     pub users: u8,
     /// How much goes wrong at most.
     pub faults: u8,
+    /// How many sets are worked on at once at most.
+    pub syncs: usize,
     /// How many choices deep it goes; what lies deeper is not looked at.
     pub depth: u32,
 }

@@ -55,7 +55,7 @@ impl Scene {
         let network = Network::new(0, Duration::ZERO, Duration::ZERO);
         let mut scene = Self {
             world: new_world(config, network),
-            check: Check::new(limits()),
+            check: Check::new(limits(bounds.syncs)),
             bounds: bounds.clone(),
             users: bounds.users,
             faults: Vec::new(),
@@ -183,7 +183,7 @@ impl Scene {
 
     fn start_manager(&mut self) -> Result<(), Violation> {
         self.started += 1;
-        let config = Config { seed: self.started, limits: limits(), ..Config::default() };
+        let config = Config { seed: self.started, limits: limits(self.bounds.syncs), ..Config::default() };
         let id = self.world.start(Member::Manager(Box::new(Manager::new(&config))));
         self.check.check_client(id, &mut self.world)
     }
@@ -388,7 +388,7 @@ fn is_collection(request: &Request) -> bool {
     request.method == Method::Get && (path.ends_with("/pods") || path.ends_with("/replicasets"))
 }
 
-/// No events are recorded, one set is worked on at a time, and no call is given up by itself.
-fn limits() -> Limits {
-    Limits { call_timeout: Duration::from_secs(3600), concurrent_syncs: 1, events_waiting: 0, ..Limits::default() }
+/// No events are recorded, and no call is given up by itself.
+fn limits(syncs: usize) -> Limits {
+    Limits { call_timeout: Duration::from_secs(3600), concurrent_syncs: syncs, events_waiting: 0, ..Limits::default() }
 }
