@@ -147,15 +147,19 @@ impl Known {
         }
     }
 
-    /// The last version at which an earlier sync of the same set has made or deleted a pod, as it was told before this one began. What is as old as
-    /// an expectation lasts does not count.
+    /// The last version at which an earlier sync of the same set has made or deleted a pod, as it was told before this one began. For a creation the guard
+    /// holds the set back without limit, for a deletion only an expectation does: one that is as old as that lasts does not count.
     pub(crate) fn written_before(&self, client: ClientId, sync: &SyncView) -> u64 {
         let of_client = self.sent.range((client, CallId(0))..=(client, CallId(u64::MAX)));
         let earlier = of_client.map(|(_, sent)| sent).filter(|sent| {
+            let holds = match sent.method {
+                Some(Method::Post) => Duration::MAX,
+                Some(Method::Delete) => EXPECTATION,
+                _ => return false,
+            };
             sent.acknowledged_at.is_some_and(|at| at <= sync.tick)
-                && matches!(sent.method, Some(Method::Post | Method::Delete))
                 && sent.sync.as_ref().is_some_and(|other| {
-                    other.key == sync.key && other.uid == sync.uid && sync.began.since(other.began) < EXPECTATION
+                    other.key == sync.key && other.uid == sync.uid && sync.began.since(other.began) < holds
                 })
         });
         earlier.map(|sent| sent.changed).max().unwrap_or(0)
