@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::error::Malformed;
 use crate::object::Resource;
-use crate::object::lenient::nullable;
+use crate::object::lenient::{Members, nullable};
 
 /// What the subresource `scale` tells (`autoscaling/v1`, `Scale`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,27 +23,31 @@ pub struct Scale {
 #[serde(default)]
 struct Wire {
     #[serde(deserialize_with = "nullable")]
-    spec: Spec,
+    spec: Members<Spec>,
     #[serde(deserialize_with = "nullable")]
-    status: Status,
+    status: Members<Status>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Spec {
+    #[serde(deserialize_with = "nullable")]
     replicas: i32,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Status {
+    #[serde(deserialize_with = "nullable")]
     replicas: i32,
+    #[serde(deserialize_with = "nullable")]
     selector: String,
 }
 
 impl Scale {
     pub(super) fn decode(json: &[u8], _: &Resource) -> Result<Self, Malformed> {
-        let Wire { spec, status } = serde_json::from_slice(json).map_err(|e| Malformed::new("scale", e))?;
+        let Members(Wire { spec: Members(spec), status: Members(status) }) =
+            serde_json::from_slice(json).map_err(|e| Malformed::new("scale", e))?;
         Ok(Self { wanted: spec.replicas, actual: status.replicas, selector: status.selector })
     }
 }

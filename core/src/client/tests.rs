@@ -82,6 +82,16 @@ fn subresources_have_paths_of_their_own() {
 }
 
 #[test]
+fn a_scale_is_an_object_in_which_null_says_nothing() {
+    let operation = Api::<ReplicaSet>::in_namespace("shop").get_scale("web");
+    let scale = answer(200, r#"{"spec":{"replicas":null},"status":{"replicas":1,"selector":null}}"#);
+    assert_eq!(operation.read(&scale).unwrap(), Scale { actual: 1, ..Scale::default() });
+    for wrong in ["null", "[]", r#"[[3],[2,"a"]]"#, r#"{"spec":[3]}"#, r#"{"spec":{"replicas":"3"}}"#] {
+        assert!(operation.read(&answer(200, wrong)).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_deletion_carries_its_conditions() {
     let options = DeleteOptions {
         grace_period_seconds: Some(0),
