@@ -12,7 +12,7 @@ use crate::error::AccessError;
 use crate::exec::Exec;
 use crate::proxy::Proxy;
 use crate::renewed::Renewed;
-use crate::server::Server;
+use crate::server::{Server, Target};
 use crate::tls::{Authorities, Identity, Tls, TlsError};
 
 /// What is wrong with a text that cannot be sent in a header.
@@ -56,6 +56,9 @@ pub(crate) fn server(url: &str) -> Result<Server, AccessError> {
     }
     if uri.query().is_some() {
         return Err(error("has a query: use a URL like https://10.0.0.1:6443"));
+    }
+    if Target::of(url).is_none() {
+        return Err(error("does not name a host and a port: use a URL like https://10.0.0.1:6443"));
     }
     Ok(Server::new(url.trim_end_matches('/')))
 }

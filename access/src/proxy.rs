@@ -1,7 +1,8 @@
 //! The proxy that leads to a server.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
 
 use http::uri::Authority;
 
@@ -22,8 +23,8 @@ impl Proxy {
     /// Reads a URL such as `http://name:password@proxy.example:3128`. Without a scheme it is `http`. None if it is not one.
     pub fn parse(url: &str) -> Option<Self> {
         let (tls, rest) = match url.split_once("://") {
-            Some(("http", rest)) => (false, rest),
-            Some(("https", rest)) => (true, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
             Some(_) => return None,
             None => (false, url),
         };
@@ -90,24 +91,33 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// Host and port of an address. None if it has no host or its port is no number.
-fn split_port(address: &str) -> Option<(&str, Option<u16>)> {
+/// Host and port of an address. None if it has no host, its port is no number, or brackets have something else than an address of version 6.
+pub(crate) fn split_port(address: &str) -> Option<(&str, Option<u16>)> {
     let (host, port) = match address.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']')?;
+            host.parse::<Ipv6Addr>().ok()?;
             (host, rest.strip_prefix(':').or_else(|| rest.is_empty().then_some(""))?)
         }
+        None if address.contains(['[', ']']) => return None,
         None => address.split_once(':').unwrap_or((address, "")),
     };
-    let port = if port.is_empty() { None } else { Some(port.parse().ok()?) };
+    let port = if port.is_empty() { None } else { Some(number(port)?) };
     (!host.is_empty()).then_some((host, port))
+}
+
+/// A number without a sign.
+fn number<N: FromStr>(digits: &str) -> Option<N> {
+    digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether an entry of `NO_PROXY` has a server.
 fn excludes(entry: &str, target: &Target) -> bool {
     let address = target.host.parse::<IpAddr>().ok();
     if let Some((network, prefix)) = entry.split_once('/') {
-        let (Some(address), Ok(network), Ok(prefix)) = (address, network.parse(), prefix.parse()) else { return false };
+        let (Some(address), Ok(network), Some(prefix)) = (address, network.parse(), number(prefix)) else {
+            return false;
+        };
         return is_within(address, network, prefix);
     }
     let (host, port) = match entry.parse::<IpAddr>() {
@@ -125,7 +135,7 @@ fn excludes(entry: &str, target: &Target) -> bool {
         return address.is_some_and(|address| address.to_canonical() == excluded.to_canonical());
     }
     let (host, name) = (host.to_ascii_lowercase(), target.host.to_ascii_lowercase());
-    match host.trim_start_matches('*').strip_prefix('.') {
+    match host.strip_prefix('*').unwrap_or(&host).strip_prefix('.') {
         Some(domain) => name.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
         None => host == "*" || name == host || name.strip_suffix(&*host).is_some_and(|rest| rest.ends_with('.')),
     }
@@ -139,13 +149,16 @@ fn is_within(address: IpAddr, network: IpAddr, prefix: u32) -> bool {
     match (address.to_canonical(), network) {
         (IpAddr::V4(a), IpAddr::V4(b)) => same(a.to_bits().into(), b.to_bits().into(), 32),
         (IpAddr::V6(a), IpAddr::V6(b)) => same(a.to_bits(), b.to_bits(), 128),
-        _ => false,
+        // A network of version 4 that is written as one of version 6.
+        (IpAddr::V4(a), IpAddr::V6(b)) => prefix >= 96 && same(a.to_ipv6_mapped().to_bits(), b.to_bits(), 128),
+        (IpAddr::V6(_), IpAddr::V4(_)) => false,
     }
 }
 
 /// Whether a host is this very machine.
 fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// Undoes percent-encoding; what is not well encoded stays.
@@ -154,8 +167,9 @@ fn decode(text: &str) -> String {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.filter(|_| bytes[at] == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+        let hex = bytes.get(at + 1..at + 3).filter(|hex| bytes[at] == b'%' && hex.iter().all(u8::is_ascii_hexdigit));
+        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => {
                 decoded.push(byte);
                 at += 3;
@@ -182,10 +196,22 @@ mod tests {
         assert_eq!(proxy("http://p:3128").unwrap(), "false p:3128 None");
         assert_eq!(proxy("https://p/").unwrap(), "true p:443 None");
         assert_eq!(proxy("p").unwrap(), "false p:80 None");
+        assert_eq!(proxy("HTTPS://p").unwrap(), "true p:443 None");
         assert_eq!(proxy("http://me:a%40b@[::1]:1").unwrap(), format!("false ::1:1 {:?}", Some("Basic bWU6YUBi")));
-        for url in
-            ["", "::", "socks5://p:1", "http://p:port", "http://[::1", "http://@", "http://a b", "http://p:99999"]
-        {
+        assert_eq!(Proxy::parse("http://%+1%4:%zz%@p").unwrap().user(), Some(("%+1%4", "%zz%")));
+        for url in [
+            "",
+            "::",
+            "socks5://p:1",
+            "http://p:port",
+            "http://[::1",
+            "http://@",
+            "http://a b",
+            "http://p:99999",
+            "http://p:+1",
+            "http://[p]",
+            "http://a[p]",
+        ] {
             assert_eq!(proxy(url), None, "{url}");
         }
     }
@@ -205,7 +231,13 @@ mod tests {
     fn the_environment_is_asked_by_scheme_and_this_machine_has_no_proxy() {
         assert_eq!(way("https://k8s.io", "").unwrap(), "secure");
         assert_eq!(way("http://k8s.io", "").unwrap(), "plain");
-        for url in ["http://127.0.0.1:1", "http://127.9.9.9/", "https://[::1]:6443", "http://LocalHost"] {
+        for url in [
+            "http://127.0.0.1:1",
+            "http://127.9.9.9/",
+            "https://[::1]:6443",
+            "http://LocalHost",
+            "http://[::ffff:127.0.0.1]",
+        ] {
             assert_eq!(way(url, ""), None, "{url}");
         }
         for url in ["http://10.0.0.1", "https://[::2]", "http://localhost.example"] {
@@ -224,9 +256,11 @@ mod tests {
             ("*.inside", "a.b.inside", true),
             ("*.inside", "inside", false),
             ("*", "anything", true),
+            ("**.inside", "a.inside", false),
             ("inside:6443", "inside:6443", true),
             ("inside:6443", "inside", false),
             ("inside:443", "inside", true),
+            ("inside:+443", "inside", false),
             ("10.0.0.1", "10.0.0.1", true),
             ("10.0.0.1", "10.0.0.10", false),
             ("10.0.0.1:1", "10.0.0.1:2", false),
@@ -238,6 +272,10 @@ mod tests {
             ("10.0.0.1/32", "10.0.0.1", true),
             ("10.0.0.1/32", "10.0.0.2", false),
             ("10.0.0.0/33", "10.0.0.0", false),
+            ("10.0.0.0/+8", "10.0.0.1", false),
+            ("::ffff:10.0.0.0/104", "10.1.2.3", true),
+            ("::ffff:10.0.0.0/104", "11.1.2.3", false),
+            ("::ffff:10.0.0.0/95", "10.1.2.3", false),
             ("10.0.0.0/8", "[::ffff:10.0.0.1]", true),
             ("10.0.0.0/8", "ten.example", false),
             ("fd00::/8", "[fd12::1]", true),

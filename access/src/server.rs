@@ -6,7 +6,7 @@ use std::fmt;
 use http::{HeaderMap, Uri};
 
 use crate::credentials::Credentials;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, split_port};
 use crate::tls::Tls;
 
 /// Where requests are sent, and how.
@@ -87,8 +87,8 @@ impl Target {
             Some("https") => true,
             _ => return None,
         };
-        let host = uri.host()?.trim_matches(['[', ']']).to_owned();
-        Some(Self { tls, host, port: uri.port_u16().unwrap_or(if tls { 443 } else { 80 }) })
+        let (host, port) = split_port(uri.authority()?.as_str().rsplit('@').next()?)?;
+        Some(Self { tls, host: host.to_owned(), port: port.unwrap_or(if tls { 443 } else { 80 }) })
     }
 }
 
@@ -99,6 +99,36 @@ impl fmt::Display for Target {
             write!(f, "[{}]:{}", self.host, self.port)
         } else {
             write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_where_a_server_is() {
+        let target = |url: &str| Target::of(url).map(|target| format!("{} {target}", target.tls));
+        for (url, wanted) in [
+            ("https://k8s.example", "true k8s.example:443"),
+            ("HTTP://k8s.example:/api?a@b:1", "false k8s.example:80"),
+            ("https://me:1@k8s.example:6443", "true k8s.example:6443"),
+            ("https://[fd00::1]:6443/", "true [fd00::1]:6443"),
+        ] {
+            assert_eq!(target(url).as_deref(), Some(wanted), "{url}");
+        }
+        for url in ["", "k8s.example", "ftp://a", "https://", "https://:443", "https://me@", "https://a b"] {
+            assert_eq!(target(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_port_that_is_none_does_not_lead_to_that_of_the_scheme() {
+        for url in
+            ["https://a:99999", "https://a:b", "https://a:+80", "https://[::1]:x", "https://[::1]x", "https://[a]"]
+        {
+            assert_eq!(Target::of(url), None, "{url}");
         }
     }
 }

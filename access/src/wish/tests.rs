@@ -154,6 +154,8 @@ fn a_bad_url_says_what_a_good_one_is() {
         ("http://", "is not a URL: use one like https://10.0.0.1:6443"),
         ("not a url", "is not a URL: use one like https://10.0.0.1:6443"),
         ("http://a?b", "has a query: use a URL like https://10.0.0.1:6443"),
+        ("https://a:99999", "does not name a host and a port: use a URL like https://10.0.0.1:6443"),
+        ("https://:6443", "does not name a host and a port: use a URL like https://10.0.0.1:6443"),
     ] {
         let wish = Wish { server: Some(url.into()), ..Wish::default() };
         let message = wish.find(&Environment::default()).unwrap_err().to_string();
