@@ -12,7 +12,7 @@ use crate::error::AccessError;
 use crate::exec::Exec;
 use crate::proxy::Proxy;
 use crate::renewed::Renewed;
-use crate::server::{Server, Target};
+use crate::server::{Server, Target, without_user};
 use crate::tls::{Authorities, Identity, Tls, TlsError};
 
 /// What is wrong with a text that cannot be sent in a header.
@@ -23,7 +23,7 @@ pub(crate) fn connect(access: Access) -> Result<Server, AccessError> {
     let mut server = server(&access.server)?;
     if let Some(url) = access.proxy {
         let Some(proxy) = Proxy::parse(&url) else {
-            return Err(AccessError::Url { url, problem: "is not the URL of a proxy" });
+            return Err(AccessError::Url { url: without_user(&url), problem: "is not the URL of a proxy" });
         };
         server.proxy = Some(proxy);
     }
@@ -47,7 +47,7 @@ pub(crate) fn connect(access: Access) -> Result<Server, AccessError> {
 
 /// A server at this URL, without credentials.
 pub(crate) fn server(url: &str) -> Result<Server, AccessError> {
-    let error = |problem| AccessError::Url { url: url.to_owned(), problem };
+    let error = |problem| AccessError::Url { url: without_user(url), problem };
     let uri: Uri = url.parse().map_err(|_| error("is not a URL: use one like https://10.0.0.1:6443"))?;
     match uri.scheme_str() {
         Some("http" | "https") => {}

@@ -34,7 +34,7 @@ pub enum AccessError {
     Nowhere,
     /// The URL of the server or of the proxy is not one that can be used.
     Url {
-        /// The URL.
+        /// The URL, without a name and a password.
         url: String,
         /// What is wrong with it.
         problem: &'static str,

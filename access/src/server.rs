@@ -63,8 +63,14 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("Server").field("url", &without_user(&self.url)).finish_non_exhaustive()
     }
+}
+
+/// A URL, or what was to be one, with stars for the name and the password that it may have: as it may be shown.
+pub(crate) fn without_user(url: &str) -> String {
+    let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
+    rest.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, address)| format!("{scheme}***@{address}"))
 }
 
 /// The parts of a URL that lead to a server.
@@ -130,5 +136,18 @@ mod tests {
         {
             assert_eq!(Target::of(url), None, "{url}");
         }
+    }
+
+    #[test]
+    fn a_url_is_shown_without_its_name_and_password() {
+        for (url, wanted) in [
+            ("https://me:secret@k8s.example:6443", "https://***@k8s.example:6443"),
+            ("me:sec/ret@proxy", "***@proxy"),
+            ("http://proxy:3128", "http://proxy:3128"),
+        ] {
+            assert_eq!(without_user(url), wanted);
+        }
+        let shown = format!("{:?}", Server::new("https://me:secret@k8s.example"));
+        assert!(!shown.contains("secret"), "{shown}");
     }
 }

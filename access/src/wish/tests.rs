@@ -129,6 +129,7 @@ fn what_cannot_be_used_is_named() {
     refused("", "token: \"a\\nb\"", "the token: has characters that a header cannot hold");
     refused("", "as: \"a\\nb\"", "impersonate-user \"a\\nb\": has characters that a header cannot hold");
     refused("proxy-url: '::'", "", "\"::\" is not the URL of a proxy");
+    refused("proxy-url: 'http://me:secret@p:x'", "", "\"http://***@p:x\" is not the URL of a proxy");
     for (file, text) in [("me.crt", certificate()), ("other.key", KeyPair::generate().unwrap().serialize_pem())] {
         write(world.at("etc").join(file), text).unwrap();
     }
