@@ -6,6 +6,8 @@ use std::time::Instant;
 use sanskube_world::check::tell_panics_as_violations;
 use sanskube_world::explore::{Bounds, Explored, explore};
 
+use crate::output::say;
+
 /// More pods than these are no small world.
 const MOST_PODS: u8 = 8;
 
@@ -18,19 +20,18 @@ usage: sanskube-world explore [--sets N,N] [--users N] [--faults N] [--syncs N] 
   --users N    how many deeds of users (default 0): scaling, deleting, making anew, relabelling
   --faults N   how much goes wrong (default 1): requests and answers that are lost, watches that break, missed events, crashes
   --syncs N    how many sets are worked on at once (default 1; 2 makes a world of two sets ten times as large)
-  --depth N    how many choices deep (default: all there are; with users that does not end within minutes)
-";
+  --depth N    how many choices deep, at least 1 (default: all there are; with users that does not end within minutes)";
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
-        print!("{HELP}");
+        say!("{HELP}");
         return ExitCode::SUCCESS;
     }
     let bounds = match parse(args) {
         Ok(bounds) => bounds,
         Err(problem) => {
-            eprintln!("{problem}\n\n{HELP}");
+            eprintln!("{problem}; see explore --help");
             return ExitCode::from(2);
         }
     };
@@ -39,20 +40,20 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let tell = |explored: &Explored| {
         let Explored { states, steps, depth, ends, left } = explored;
         let seconds = began.elapsed().as_secs_f64();
-        println!("depth {depth:3}: {states} states, {steps} steps, {ends} ends, {left} to go on from, {seconds:.1} s");
+        say!("depth {depth:3}: {states} states, {steps} steps, {ends} ends, {left} to go on from, {seconds:.1} s");
     };
     match explore(&bounds, tell) {
         Ok(Explored { states, steps, depth, ends, left }) => {
             let whole = if left == 0 { "All".to_owned() } else { format!("Up to depth {depth} ({left} left)") };
-            println!(
+            say!(
                 "\n{whole}: {states} states, {steps} steps, depth {depth}; all is well in each, and in the {ends} ends"
             );
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            println!("\nVIOLATION {}\n", failure.violation);
+            say!("\nVIOLATION {}\n", failure.violation);
             for (nth, what) in failure.path.iter().enumerate() {
-                println!("{:4}  {what}", nth + 1);
+                say!("{:4}  {what}", nth + 1);
             }
             ExitCode::FAILURE
         }
@@ -68,16 +69,13 @@ fn parse(args: &[String]) -> Result<Bounds, String> {
             "--sets" => bounds.sets = value.split(',').map(number).collect::<Result<_, _>>()?,
             "--users" => bounds.users = number(value)?,
             "--faults" => bounds.faults = number(value)?,
-            "--syncs" => {
-                bounds.syncs = value
-                    .parse()
-                    .ok()
-                    .filter(|syncs| *syncs > 0)
-                    .ok_or_else(|| format!("{value:?} is no number of sets"))?
-            }
+            "--syncs" => bounds.syncs = value.parse().map_err(|_| format!("{value:?} is no number"))?,
             "--depth" => bounds.depth = value.parse().map_err(|_| format!("{value:?} is no number"))?,
             _ => return Err(format!("{name:?} is no option")),
         }
+    }
+    if bounds.depth == 0 || bounds.syncs == 0 {
+        return Err("--depth and --syncs are at least 1".into());
     }
     if bounds.sets.is_empty() || bounds.sets.len() > 2 {
         return Err("there are one or two sets".into());
@@ -86,4 +84,22 @@ fn parse(args: &[String]) -> Result<Bounds, String> {
         return Err(format!("a set wants at most {MOST_PODS} pods"));
     }
     Ok(bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(args: &str) -> Result<Bounds, String> {
+        parse(&crate::args::split(args.split(' ').map(str::to_owned)))
+    }
+
+    #[test]
+    fn what_is_to_be_explored_is_something() {
+        let bounds = Bounds { sets: vec![2], users: 1, faults: 1, syncs: 2, depth: 3 };
+        assert_eq!(parsed("--sets 2 --users=1 --syncs 2 --depth 3"), Ok(bounds));
+        for wrong in ["--depth 0", "--syncs 0", "--depth", "--depth x", "--sets 1,2,3", "--sets 9", "--sets", "--what 1", "what"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Runs seeds of the simulation on all cores, and shows what fails.
 
+mod args;
 mod explore_command;
+mod output;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -11,72 +13,26 @@ use std::time::{Duration, Instant};
 use sanskube_world::check::tell_panics_as_violations;
 use sanskube_world::sim::{Coverage, Plan, Profile, run, shrink};
 
+use crate::args::{Args, HELP, split};
+use crate::output::say;
+
 /// Half of a run is small objects that come and go.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const HELP: &str = "\
-Runs the simulation: an API server, controllers, users and faults, in virtual time, under checks after every step.
-
-usage: sanskube-world [--seeds N] [--start S] [--profile P] [--jobs N] [--keep-going]
-       sanskube-world --replay SEED [--profile P] [--whole]
-       sanskube-world explore [--help]
-
-  --seeds N      how many seeds to run (default 1000)
-  --start S      the first of them (default 0)
-  --profile P    which faults: all (default), calm, crash, leader, network, server, stale
-  --jobs N       how many threads (default: one for each core, and no more than seeds)
-  --replay SEED  tell what happens under a seed, made as small as it gets if it fails
-  --whole        do not make it smaller
-  --keep-going   run all seeds, and list what fails instead of telling the first
-";
-
-struct Args {
-    seeds: u64,
-    start: u64,
-    profile: Profile,
-    jobs: usize,
-    replay: Option<u64>,
-    whole: bool,
-    keep_going: bool,
-}
-
-impl Args {
-    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut parsed =
-            Self { seeds: 1000, start: 0, profile: Profile::All, jobs, replay: None, whole: false, keep_going: false };
-        while let Some(name) = args.next() {
-            let mut value = || args.next().ok_or_else(|| format!("{name} needs a value"));
-            let number = |text: String| text.parse().map_err(|_| format!("{text:?} is no number"));
-            match name.as_str() {
-                "--seeds" => parsed.seeds = number(value()?)?,
-                "--start" => parsed.start = number(value()?)?,
-                "--profile" => parsed.profile = value()?.parse()?,
-                "--jobs" => parsed.jobs = usize::try_from(number(value()?)?).unwrap_or(1).max(1),
-                "--replay" => parsed.replay = Some(number(value()?)?),
-                "--keep-going" => parsed.keep_going = true,
-                "--whole" => parsed.whole = true,
-                _ => return Err(format!("{name:?} is no option")),
-            }
-        }
-        Ok(parsed)
-    }
-}
-
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args = split(std::env::args().skip(1));
     if args.first().is_some_and(|arg| arg == "explore") {
         return explore_command::run(&args[1..]);
     }
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
-        print!("{HELP}");
+        say!("{HELP}");
         return ExitCode::SUCCESS;
     }
-    let args = match Args::parse(args.into_iter()) {
+    let args = match Args::parse(&args) {
         Ok(args) => args,
         Err(problem) => {
-            eprintln!("{problem}\n\n{HELP}");
+            eprintln!("{problem}; see --help");
             return ExitCode::from(2);
         }
     };
@@ -119,18 +75,18 @@ fn run_all(args: &Args) -> bool {
         coverage.lock().expect("nobody panics with it").add(&covered);
     };
     std::thread::scope(|scope| {
-        for _ in 0..args.seeds.min(args.jobs as u64) {
+        for _ in 0..args.seeds.min(args.jobs) {
             scope.spawn(work);
         }
     });
     tell(next.into_inner().min(args.seeds), steps.into_inner(), began.elapsed(), args.profile);
-    println!("\n{}", coverage.into_inner().expect("all threads have ended"));
+    say!("\n{}", coverage.into_inner().expect("all threads have ended"));
     let failures = failures.into_inner().expect("all threads have ended");
     if args.keep_going {
         for (seed, violation) in &failures {
-            println!("\nseed {seed}: {violation}");
+            say!("\nseed {seed}: {violation}");
         }
-        println!("\n{} seeds fail", failures.len());
+        say!("\n{} seeds fail", failures.len());
         return failures.is_empty();
     }
     failures.keys().next().is_none_or(|seed| replay(*seed, args))
@@ -139,7 +95,7 @@ fn run_all(args: &Args) -> bool {
 fn tell(seeds: u64, steps: u64, took: Duration, profile: Profile) {
     let seconds = took.as_secs_f64().max(1e-9);
     let rate = |count: u64| (count as f64 / seconds).round();
-    println!(
+    say!(
         "{seeds} schedules of profile {profile} in {seconds:.1} s: {} a second, {} steps a second",
         rate(seeds),
         rate(steps)
@@ -152,25 +108,25 @@ fn replay(seed: u64, args: &Args) -> bool {
     let outcome = run(&plan, false);
     let plan = match &outcome.violation {
         Some(violation) if !args.whole => {
-            println!("\nseed {seed} of profile {} fails: {violation}\nmaking it smaller ...", args.profile);
+            say!("\nseed {seed} of profile {} fails: {violation}\nmaking it smaller ...", args.profile);
             shrink(&plan, violation.rule)
         }
         _ => plan,
     };
     let outcome = run(&plan, true);
-    println!("\n{:#?}", plan.setup);
+    say!("\n{:#?}", plan.setup);
     for (at, action) in &plan.actions {
-        println!("{at:>14.3?}  {action:?}");
+        say!("{at:>14.3?}  {action:?}");
     }
-    println!();
+    say!("");
     for line in &outcome.trace.lines {
-        println!("{line}");
+        say!("{line}");
     }
     match &outcome.violation {
         Some(violation) => {
-            println!("\nVIOLATION {violation}\n\nagain with: --replay {seed} --profile {}", args.profile);
+            say!("\nVIOLATION {violation}\n\nagain with: --replay {seed} --profile {}", args.profile);
         }
-        None => println!("\nall is well after {} steps", outcome.steps),
+        None => say!("\nall is well after {} steps", outcome.steps),
     }
     outcome.violation.is_none()
 }

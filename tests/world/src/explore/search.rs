@@ -53,7 +53,7 @@ pub fn explore(bounds: &Bounds, mut progress: impl FnMut(&Explored)) -> Result<E
     let mut counts = vec![scene.choices().len() as u16];
     let mut known = HashMap::from([(scene.fingerprint(), 0)]);
     let mut graph = Graph::default();
-    let mut explored = Explored { states: 1, ..Explored::default() };
+    let mut explored = Explored { states: 1, left: 1, ..Explored::default() };
     let mut level: Vec<State> = vec![0];
     while !level.is_empty() && explored.depth < bounds.depth {
         let mut next = Vec::new();
