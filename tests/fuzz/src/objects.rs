@@ -1,7 +1,10 @@
 //! Objects, read by the core's own reader of JSON, beside serde's.
 
+use sanskube::client::{Api, Scale};
 use sanskube::object::{Common, Decode, Meta, MetadataOnly, Object, Phase, Pod, ReplicaSet, Resource, Shared};
+use sanskube::request::{Head, Outcome, Response};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::choices::Choices;
 
@@ -11,6 +14,7 @@ pub fn objects(input: &[u8]) {
     let resource = choices.pick(&[Resource::PODS, Resource::REPLICA_SETS, Resource::REPLICATION_CONTROLLERS]).clone();
     let tail = choices.take(3);
     let json = choices.rest();
+    check_scale(json);
     let metadata = MetadataOnly::decode(json, &resource);
     let general = serde_json::from_slice::<General>(json);
     if resource == Resource::PODS {
@@ -27,6 +31,42 @@ pub fn objects(input: &[u8]) {
             assert!(*set.meta() == metadata.meta, "{set:?} {metadata:?}");
         }
     }
+}
+
+/// What an answer says of a scale is what a general reader finds in it.
+fn check_scale(json: &[u8]) {
+    let answer = Outcome::Response(Response { head: Head::new(200), body: json.to_vec() });
+    let scale = Api::<ReplicaSet>::new(Resource::REPLICA_SETS).get_scale("web").read(&answer);
+    let Ok(general) = serde_json::from_slice::<Value>(json) else { return };
+    let is_object = |value: &Value| value.is_object() || value.is_null();
+    let are_objects = general.is_object() && is_object(&general["spec"]) && is_object(&general["status"]);
+    let wanted = serde_json::from_slice::<GeneralScale>(json).ok().filter(|_| are_objects).map(|general| {
+        let (spec, status) = (general.spec.unwrap_or_default(), general.status.unwrap_or_default());
+        Scale {
+            wanted: spec.replicas.unwrap_or_default(),
+            actual: status.replicas.unwrap_or_default(),
+            selector: status.selector.unwrap_or_default(),
+        }
+    });
+    assert_eq!(scale.ok(), wanted);
+}
+
+/// What serde reads of a scale, also from arrays.
+#[derive(Deserialize)]
+struct GeneralScale {
+    spec: Option<ScaleSpec>,
+    status: Option<ScaleStatus>,
+}
+
+#[derive(Default, Deserialize)]
+struct ScaleSpec {
+    replicas: Option<i32>,
+}
+
+#[derive(Default, Deserialize)]
+struct ScaleStatus {
+    replicas: Option<i32>,
+    selector: Option<String>,
 }
 
 /// Reads an object alone, and one that something follows.

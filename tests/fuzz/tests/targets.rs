@@ -58,6 +58,7 @@ targets! {
     protobuf_lists: 1000,
     protobuf_managers: 30,
     protobuf_pods: 1000,
+    proxies: 5000,
     recordings: 200,
     reflectors: 100,
     replays: 20,
