@@ -98,7 +98,9 @@ mod tests {
     fn what_is_to_be_explored_is_something() {
         let bounds = Bounds { sets: vec![2], users: 1, faults: 1, syncs: 2, depth: 3 };
         assert_eq!(parsed("--sets 2 --users=1 --syncs 2 --depth 3"), Ok(bounds));
-        for wrong in ["--depth 0", "--syncs 0", "--depth", "--depth x", "--sets 1,2,3", "--sets 9", "--sets", "--what 1", "what"] {
+        for wrong in
+            ["--depth 0", "--syncs 0", "--depth", "--depth x", "--sets 1,2,3", "--sets 9", "--sets", "--what 1", "what"]
+        {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }
