@@ -54,6 +54,9 @@ pub(crate) fn server(url: &str) -> Result<Server, AccessError> {
         Some(_) => return Err(error("has another scheme than http and https, and only these are served")),
         None => return Err(error("has no scheme: use a URL that begins with https:// or http://")),
     }
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err(error("names a user: credentials belong to a user of a kubeconfig"));
+    }
     if uri.query().is_some() {
         return Err(error("has a query: use a URL like https://10.0.0.1:6443"));
     }

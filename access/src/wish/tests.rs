@@ -165,6 +165,13 @@ fn a_bad_url_says_what_a_good_one_is() {
 }
 
 #[test]
+fn a_password_in_the_url_of_a_server_is_refused_and_not_shown() {
+    let wish = Wish { server: Some("https://me:secret@k8s.example".into()), ..Wish::default() };
+    let message = wish.find(&Environment::default()).unwrap_err().to_string();
+    assert_eq!(message, r#""https://***@k8s.example" names a user: credentials belong to a user of a kubeconfig"#);
+}
+
+#[test]
 fn a_kubeconfig_says_how_to_connect() {
     let world = World::new();
     let config = world.at("etc/second");

@@ -9,7 +9,7 @@ use super::exec::ExecPlugin;
 use super::impersonation::Impersonation;
 
 /// How to reach a cluster, and as whom. Files are named, not read: that is for whoever does the I/O.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Access {
     /// The URL of the server without a trailing slash.
     pub server: String,
@@ -25,6 +25,20 @@ pub struct Access {
     pub impersonation: Impersonation,
     /// Whether the server is to be asked to send everything as it is.
     pub disable_compression: bool,
+}
+
+impl fmt::Debug for Access {
+    /// All but the proxy, whose URL may have a password in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access")
+            .field("server", &self.server)
+            .field("namespace", &self.namespace)
+            .field("tls", &self.tls)
+            .field("credentials", &self.credentials)
+            .field("impersonation", &self.impersonation)
+            .field("disable_compression", &self.disable_compression)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Whom to trust, and the client's own certificate.

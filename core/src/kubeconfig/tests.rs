@@ -293,7 +293,7 @@ fn aliases_that_multiply_are_refused() {
 #[test]
 fn secrets_are_not_shown_by_debug() {
     let config = parse(
-        "users: [{name: u, user: {token: hush, client-key-data: aHVzaA==, client-certificate: c}}]\nclusters: [{name: k, cluster: {server: s}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]",
+        "users: [{name: u, user: {token: hush, client-key-data: aHVzaA==, client-certificate: c}}]\nclusters: [{name: k, cluster: {server: s, proxy-url: 'http://me:hush@p'}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]",
     );
     let shown = format!("{config:?} {:?}", config.access(Some("c")).unwrap());
     assert!(!shown.contains("hush") && !shown.contains("104, 117"), "{shown}");
