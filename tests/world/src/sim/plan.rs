@@ -166,15 +166,40 @@ fn draw_user(dice: &mut Dice) -> User {
     }
 }
 
+/// A kind of fault, which a list of them names the more often, the more likely it is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Collide,
+    Compact,
+    Crash,
+    Cut,
+    CutOff,
+    Expire,
+    Freeze,
+    Gap,
+    KubeletPause,
+    Lag,
+    Refuse,
+    ServerDown,
+    Silence,
+    Skew,
+    SlowHandler,
+    SlowNetwork,
+    Stop,
+    Suspend,
+    TimeTravel,
+}
+
 fn draw_fault(dice: &mut Dice, profile: Profile, length: Duration) -> Fault {
-    const NETWORK: &[u8] = &[0, 0, 1, 1, 2, 3, 4];
-    const SERVER: &[u8] = &[5, 5, 5, 5, 6, 7, 8, 9, 10];
-    const CRASH: &[u8] = &[11, 11, 11, 12, 13];
-    const STALE: &[u8] = &[14, 14, 15, 15, 7, 18, 18];
-    const LEADER: &[u8] = &[11, 12, 13, 13, 2, 2, 5, 9, 3, 16];
+    use Kind::*;
+    const NETWORK: &[Kind] = &[Cut, Cut, Silence, Silence, CutOff, SlowNetwork, Gap];
+    const SERVER: &[Kind] = &[Refuse, Refuse, Refuse, Refuse, Compact, Expire, Collide, ServerDown, KubeletPause];
+    const CRASH: &[Kind] = &[Crash, Crash, Crash, Stop, Suspend];
+    const STALE: &[Kind] = &[Lag, Lag, TimeTravel, TimeTravel, Expire, Freeze, Freeze];
+    const LEADER: &[Kind] = &[Crash, Stop, Suspend, Suspend, CutOff, CutOff, Refuse, ServerDown, SlowNetwork, Skew];
     let kinds = match profile {
         Profile::All | Profile::Calm => {
-            let family = dice.pick(&[NETWORK, SERVER, CRASH, STALE, &[10, 16, 17]]);
+            let family = dice.pick(&[NETWORK, SERVER, CRASH, STALE, &[KubeletPause, Skew, SlowHandler]]);
             return draw_kind(dice, profile, family, length);
         }
         Profile::Crash => CRASH,
@@ -186,15 +211,16 @@ fn draw_fault(dice: &mut Dice, profile: Profile, length: Duration) -> Fault {
     draw_kind(dice, profile, kinds, length)
 }
 
-fn draw_kind(dice: &mut Dice, profile: Profile, kinds: &[u8], length: Duration) -> Fault {
+fn draw_kind(dice: &mut Dice, profile: Profile, kinds: &[Kind], length: Duration) -> Fault {
+    use Kind::*;
     let (who, line, lasts) = (dice.small(3), dice.small(6), dice.time(length / 2));
     match dice.pick(kinds) {
-        0 => Fault::Cut { who, line, within_frame: dice.one_in(2) },
-        1 => Fault::Silence { who, line },
-        2 => Fault::CutOff { who, lasts },
-        3 => Fault::SlowNetwork { longest: dice.time(Duration::from_secs(3)), lasts },
-        4 => Fault::Gap { who, lasts },
-        5 => {
+        Cut => Fault::Cut { who, line, within_frame: dice.one_in(2) },
+        Silence => Fault::Silence { who, line },
+        CutOff => Fault::CutOff { who, lasts },
+        SlowNetwork => Fault::SlowNetwork { longest: dice.time(Duration::from_secs(3)), lasts },
+        Gap => Fault::Gap { who, lasts },
+        Refuse => {
             let how = match dice.below(6) {
                 0 => Refusal::Hangup,
                 _ => Refusal::Status(dice.pick(&[409, 429, 500, 504])),
@@ -212,21 +238,21 @@ fn draw_kind(dice: &mut Dice, profile: Profile, kinds: &[u8], length: Duration) 
             let after_effect = may_have_acted && dice.one_in(2);
             Fault::Refuse { what, how, after_effect, skip: dice.small(3), times: 1 + dice.small(4) }
         }
-        6 => Fault::Compact,
-        7 => Fault::Expire { pods: !dice.one_in(3) },
-        8 => Fault::Collide { lasts: dice.time(Duration::from_secs(3)) },
-        9 => Fault::ServerDown { lasts },
-        10 => Fault::KubeletPause { lasts },
-        11 => {
+        Compact => Fault::Compact,
+        Expire => Fault::Expire { pods: !dice.one_in(3) },
+        Collide => Fault::Collide { lasts: dice.time(Duration::from_secs(3)) },
+        ServerDown => Fault::ServerDown { lasts },
+        KubeletPause => Fault::KubeletPause { lasts },
+        Crash => {
             let calls = dice.small(12);
             Fault::Crash { who, calls, lose: dice.one_in(2), down: dice.time(Duration::from_secs(5)), behind: 0 }
         }
-        12 => Fault::Stop { who, down: dice.time(Duration::from_secs(5)), behind: 0 },
-        13 => Fault::Suspend { who, lasts },
-        14 => Fault::Lag { who, lasts },
-        15 => Fault::TimeTravel { who, versions: 1 + dice.small(20), lasts },
-        16 => Fault::Skew { who, seconds: i16::try_from(dice.below(200)).unwrap_or(0) - 100, lasts },
-        17 => Fault::SlowHandler { lasts },
-        _ => Fault::Freeze { lasts },
+        Stop => Fault::Stop { who, down: dice.time(Duration::from_secs(5)), behind: 0 },
+        Suspend => Fault::Suspend { who, lasts },
+        Lag => Fault::Lag { who, lasts },
+        TimeTravel => Fault::TimeTravel { who, versions: 1 + dice.small(20), lasts },
+        Skew => Fault::Skew { who, seconds: i16::try_from(dice.below(200)).unwrap_or(0) - 100, lasts },
+        SlowHandler => Fault::SlowHandler { lasts },
+        Freeze => Fault::Freeze { lasts },
     }
 }
