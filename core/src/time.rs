@@ -56,7 +56,7 @@ impl AddAssign<Duration> for Instant {
 
 /// A point on the wall clock: nanoseconds since 1970-01-01T00:00:00Z, before it negative.
 ///
-/// Covers the years 1678 to 2261; what lies outside is clamped. Objects of the API carry whole seconds
+/// Covers the years 1678 to 2261; what lies outside is clamped to the outermost whole second. Objects of the API carry whole seconds
 /// (`metav1.Time`) or microseconds (`metav1.MicroTime`); the clock itself has nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -72,7 +72,15 @@ impl Timestamp {
 
     /// The time `seconds` seconds after the epoch.
     pub const fn from_seconds(seconds: i64) -> Self {
-        Self(seconds.saturating_mul(1_000_000_000))
+        const MOST: i64 = i64::MAX / 1_000_000_000;
+        let clamped = if seconds > MOST {
+            MOST
+        } else if seconds < -MOST {
+            -MOST
+        } else {
+            seconds
+        };
+        Self(clamped * 1_000_000_000)
     }
 
     /// Nanoseconds since the epoch.
@@ -88,11 +96,7 @@ impl Timestamp {
     /// Reads an RFC 3339 time, the only form that the API writes. `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let time: jiff::Timestamp = Some(text).filter(|text| is_rfc3339(text.as_bytes()))?.parse().ok()?;
-        Some(Self(i64::try_from(time.as_nanosecond()).unwrap_or(if time.as_second() < 0 {
-            i64::MIN
-        } else {
-            i64::MAX
-        })))
+        Some(i64::try_from(time.as_nanosecond()).map_or_else(|_| Self::from_seconds(time.as_second()), Self))
     }
 
     /// The time from `earlier` to `self` in nanoseconds, negative if `earlier` is later. Saturates.
@@ -186,8 +190,12 @@ mod tests {
 
     #[test]
     fn times_out_of_range_are_clamped_and_nonsense_is_refused() {
-        assert_eq!(Timestamp::parse("0001-01-01T00:00:00Z").unwrap().as_nanos(), i64::MIN);
-        assert_eq!(Timestamp::parse("9999-01-01T00:00:00Z").unwrap().as_nanos(), i64::MAX);
+        for (far, outermost) in
+            [("0001-01-01T00:00:00Z", "1677-09-21T00:12:44Z"), ("9999-01-01T00:00:00Z", "2262-04-11T23:47:16Z")]
+        {
+            let clamped = Timestamp::parse(far).unwrap();
+            assert_eq!((clamped.to_string().as_str(), Timestamp::parse(outermost)), (outermost, Some(clamped)));
+        }
         assert_eq!(Timestamp::parse("yesterday"), None);
         assert_eq!(Timestamp::parse(""), None);
         Timestamp::from_nanos(i64::MIN).to_string();

@@ -58,7 +58,7 @@ fn what_does_not_fit_the_record_is_told_all_the_same() {
         "status":{"conditions":[{"type":"Ready","lastTransitionTime":"2026-03-14T09:26:53.5Z"}]}}"#);
     assert_eq!((pod.uid(), pod.resource_version()), ("odd".into(), "v7".into()));
     assert_eq!(pod.creation(), Some(Timestamp::from_seconds(-1)));
-    assert_eq!(pod.deletion(), Some(Timestamp::from_nanos(i64::MIN)));
+    assert_eq!(pod.deletion(), Some(Timestamp::from_seconds(i64::MIN)));
     assert_eq!(pod.ready_changed(), Timestamp::parse("2026-03-14T09:26:53.5Z"));
     let zero = self::pod(r#"{"metadata":{"resourceVersion":"0","creationTimestamp":"1970-01-01T00:00:00Z"}}"#);
     assert_eq!((zero.uid(), zero.resource_version()), ("".into(), ResourceVersion::ZERO));
