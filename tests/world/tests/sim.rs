@@ -20,7 +20,7 @@ fn hold(profile: Profile, seeds: u64) -> Coverage {
 #[test]
 fn all_faults_together_hold_and_every_kind_strikes_and_every_state_is_met() {
     let coverage = hold(Profile::All, 700);
-    assert_eq!(coverage.kinds().count(), 28, "{coverage}");
+    assert_eq!(coverage.kinds().count(), 29, "{coverage}");
     assert_eq!(coverage.states().count(), 10, "{coverage}");
 }
 
