@@ -161,17 +161,17 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn next(&mut self, items: &mut Items, bracket: u8) -> Result<bool, Unexpected> {
-        let next = self.peek();
+        // Behind a null nothing is looked at, white space neither: it does not belong to the value.
+        let next = if matches!(items, Items::None) { return Ok(false) } else { self.peek() };
         match items {
-            Items::None => return Ok(false),
             _ if next == Some(bracket) => {
                 self.at += 1;
                 *items = Items::None;
                 return Ok(false);
             }
-            Items::First => *items = Items::Further,
-            Items::Further if next == Some(b',') => self.at += 1,
-            Items::Further => return Err(self.unexpected("comma or end")),
+            Items::Further if next != Some(b',') => return Err(self.unexpected("comma or end")),
+            Items::Further => self.at += 1,
+            Items::First | Items::None => *items = Items::Further,
         }
         Ok(true)
     }
