@@ -39,7 +39,7 @@ impl<M: Machine> World<M> {
         self.under_way.retain(|_, delivery| !matches!(delivery, Delivery::Request(of, _) if *of == id));
     }
 
-    /// Breaks a connection. What is under way on it is lost, in both directions; of an answer the begin of the next piece may arrive, cut anywhere.
+    /// Breaks a connection. What is under way on it is lost, in both directions; of an answer the beginning of the next piece may arrive, cut anywhere.
     pub fn cut(&mut self, id: ClientId, call: CallId, within_frame: bool) {
         let Some(line) = self.clients.get_mut(&id).and_then(|client| client.lines.get_mut(&call)) else { return };
         let (mut last, mut kept) = (self.now.instant, !within_frame);
@@ -63,6 +63,14 @@ impl<M: Machine> World<M> {
         line.silent = true;
         self.send(last, Delivery::Answer(id, Answer { call, part: Part::Failed(Failure::Cut) }));
         self.drop_watch_of(id, call);
+    }
+
+    /// Breaks all connections of a controller, between two pieces.
+    pub fn cut_all(&mut self, id: ClientId) {
+        let calls: Vec<CallId> = self.lines(id).map(|(call, _)| call).collect();
+        for call in calls {
+            self.cut(id, call, false);
+        }
     }
 
     /// Lets nothing more arrive that the server sends on a connection; nobody is told.

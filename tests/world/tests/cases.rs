@@ -68,14 +68,6 @@ impl Scene {
         self.0.api_mut().faults_mut().freeze(resource, frozen);
     }
 
-    /// Breaks all connections of a controller.
-    fn cut_all(&mut self, id: ClientId) {
-        let calls: Vec<_> = self.0.lines(id).map(|(call, _)| call).collect();
-        for call in calls {
-            self.0.cut(id, call, false);
-        }
-    }
-
     /// The lists, streaming or not, of each of these resources that a controller asks for in that time.
     fn lists_begun(&mut self, id: ClientId, time: Duration, resources: [&str; 2]) -> [Vec<String>; 2] {
         let limit = self.0.now().instant + time;
@@ -292,7 +284,7 @@ fn r_01_a_version_that_a_lagging_replica_has_not_is_asked_for_once() {
             failure: Failure::Status { code: 500, retry_after: None },
         };
         scene.0.api_mut().faults_mut().add_rule(no_watch);
-        scene.cut_all(id);
+        scene.0.cut_all(id);
         scene.scale(3);
         for lists in scene.lists_begun(id, 20 * SECOND, ["/api/v1/pods", "/apis/apps/v1/replicasets"]) {
             let pinned = lists.iter().filter(|path| path.contains("resourceVersion=")).count();
@@ -326,7 +318,7 @@ fn after_watches_expired(recovery: Recovery) -> (usize, bool) {
     scene.0.run_for(5 * SECOND);
     scene.0.api_mut().restart();
     scene.0.set_cut_off(id, false);
-    scene.cut_all(id);
+    scene.0.cut_all(id);
     scene.0.take_begun();
     scene.0.run_for(120 * SECOND);
     let known = scene.0.machine(id).unwrap().observer().unwrap().informer().store().len();

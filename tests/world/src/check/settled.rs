@@ -2,13 +2,12 @@
 
 use std::rc::Rc;
 
-use sanskube::election::Standing;
 use sanskube::manager::Manager;
 use sanskube::object::{Object, ReplicaSetKind};
 
 use super::cache::version_of;
 use super::objects::{Set, SetStatus};
-use super::{Check, Pod};
+use super::{Check, Pod, leader};
 use crate::client::ClientId;
 use crate::member::{Member, Observer};
 use crate::world::World;
@@ -23,15 +22,12 @@ pub fn why_unsettled(check: &Check, world: &World<Member>) -> Option<String> {
         return Some(format!("{id:?} still listens to a connection that is silent, {:?}", line.request));
     }
     // One that does not lead needs no lists; where nobody elects a leader, all need them.
-    let mut managers = world.clients.iter().filter_map(|(id, client)| Some((id, client.machine.manager()?)));
-    let leads = |(id, manager): (&ClientId, &Manager)| {
-        let standing = world.clock(*id).and_then(|now| manager.standing(now));
-        standing.is_none_or(|standing| matches!(standing, Standing::Leading { .. }))
-    };
-    if !managers.clone().any(leads) {
+    let managers = world.clients.iter().filter_map(|(id, client)| Some((id, client.machine.manager()?)));
+    let mut managers = managers.filter(|(id, _)| leader::acts(**id, world)).peekable();
+    if managers.peek().is_none() {
         return Some("no manager leads".to_owned());
     }
-    if let Some((id, _)) = managers.find(|(id, manager)| leads((*id, *manager)) && !manager.has_synced()) {
+    if let Some((id, _)) = managers.find(|(_, manager)| !manager.has_synced()) {
         return Some(format!("{id:?} has not got the first lists"));
     }
     // Without a kubelet no pod becomes ready.

@@ -91,7 +91,7 @@ impl Run {
             }
             Fault::TimeTravel { who, versions, lasts } => {
                 let Some(id) = self.participant(who) else { return };
-                self.cut_all(id);
+                self.world.cut_all(id);
                 self.lag(id, versions.into());
                 self.undo_after(lasts, Undo::Lag(id));
             }
@@ -109,7 +109,7 @@ impl Run {
                 for resource in ["pods", "replicasets"] {
                     self.world.api_mut().expire_history(resource);
                 }
-                self.cut_all(id);
+                self.world.cut_all(id);
             }
             Undo::KubeletPause => self.world.pause_kubelet(false),
             Undo::Lag(id) => self.world.api_mut().faults_mut().set_replica(&id.agent(), None),
@@ -219,13 +219,6 @@ impl Run {
                 observer.stalled = stalled;
             }
         });
-    }
-
-    fn cut_all(&mut self, id: ClientId) {
-        let calls: Vec<CallId> = self.world.lines(id).map(|(call, _)| call).collect();
-        for call in calls {
-            self.world.cut(id, call, false);
-        }
     }
 
     /// A connection that there is now.
